@@ -1,0 +1,157 @@
+/**
+ * What an answer means under a contract. The same status means different things in different situations
+ * (409 is "wait" at one publisher and "other payload" at the next), so each question is a function of its
+ * own and an invariant asks the one that its situation allows.
+ */
+import type { AnswerPattern, Contract } from "./contract.ts";
+import type { EndpointFacts } from "./event.ts";
+import type { History, KeyGroup, Recorded } from "./history.ts";
+import { type Responded, sameBody } from "./operation.ts";
+
+/** A recorded attempt that got an answer. */
+export type Answered = Recorded & { readonly outcome: Responded };
+
+export function isAnswered(recorded: Recorded): recorded is Answered {
+  return recorded.outcome.kind === "responded";
+}
+
+export function endpointOf(history: History, recorded: Recorded): EndpointFacts {
+  const facts = history.run.endpoints[recorded.attempt.endpoint];
+  if (facts === undefined) throw new Error(`the history has no facts of endpoint ${recorded.attempt.endpoint}`);
+  return facts;
+}
+
+/** Did the target acknowledge the operation? */
+export function isSuccess(history: History, recorded: Recorded): recorded is Answered {
+  return (
+    isAnswered(recorded) &&
+    (endpointOf(history, recorded).success.includes(recorded.outcome.status) || isStatusOfReplay(history, recorded))
+  );
+}
+
+function isStatusOfReplay(history: History, recorded: Answered): boolean {
+  return history.contract.replay.statuses.includes(recorded.outcome.status);
+}
+
+/** Was the attempt told that its duplicate is in flight? */
+export function isConflict(contract: Contract, recorded: Recorded): recorded is Answered {
+  const { answers } = contract.inFlight;
+  return answers !== "undocumented" && isAnswered(recorded) && matchesAny(answers, recorded.outcome);
+}
+
+/** Was the attempt told that its key belongs to another payload? */
+export function isMismatch(contract: Contract, recorded: Recorded): recorded is Answered {
+  const { mismatch } = contract;
+  return mismatch !== "undocumented" && isAnswered(recorded) && matchesAny(mismatch, recorded.outcome);
+}
+
+export function isServerError(recorded: Recorded): recorded is Answered {
+  return isAnswered(recorded) && recorded.outcome.status >= 500;
+}
+
+/** Was it refused for its content: a 4xx that is neither conflict nor success? */
+export function isValidationError(history: History, recorded: Recorded): recorded is Answered {
+  return isAnswered(recorded) && endpointOf(history, recorded).invalidStatus.includes(recorded.outcome.status);
+}
+
+/** Does the answer say of itself that it is a stored one? Null where the contract has no such marker. */
+export function isMarkedReplay(contract: Contract, answered: Answered): boolean | null {
+  const { marker } = contract.replay;
+  if (marker === null) return null;
+  return answered.outcome.headers[marker.header.toLowerCase()]?.toLowerCase() === marker.value.toLowerCase();
+}
+
+export function matchesAny(patterns: readonly AnswerPattern[], outcome: Responded): boolean {
+  return patterns.some((pattern) => matches(pattern, outcome));
+}
+
+function matches(pattern: AnswerPattern, outcome: Responded): boolean {
+  if (pattern.status !== outcome.status) return false;
+  if (!("pointer" in pattern) || pattern.pointer === undefined) return true;
+  const found = valueAt(parseJson(outcome.body.text), pattern.pointer);
+  return pattern.value === undefined ? found !== undefined : String(found) === pattern.value;
+}
+
+/** The first difference of two answers in status, body or the headers named, as words; null when equal. */
+export function difference(
+  first: Responded,
+  later: Responded,
+  contract: Contract,
+  headers: readonly string[],
+): { readonly what: string; readonly expected: string; readonly actual: string } | null {
+  if (first.status !== later.status && !contract.replay.statuses.includes(later.status)) {
+    return { what: "status", expected: String(first.status), actual: String(later.status) };
+  }
+  if (contract.replay.body === "verbatim" && !sameBody(first.body, later.body)) {
+    return { what: "body", expected: excerpt(first.body.text), actual: excerpt(later.body.text) };
+  }
+  for (const name of headers) {
+    const expected = first.headers[name.toLowerCase()];
+    const actual = later.headers[name.toLowerCase()];
+    if (expected !== undefined && expected !== actual) {
+      return { what: `header ${name}`, expected, actual: actual ?? "no such header" };
+    }
+  }
+  return null;
+}
+
+/** The earliest acknowledged answer of a group, by the time it was received. */
+export function firstSuccess(history: History, attempts: readonly Recorded[]): Answered | null {
+  let first: Answered | null = null;
+  for (const recorded of attempts) {
+    if (isSuccess(history, recorded) && (first === null || recorded.completedAt < first.completedAt)) first = recorded;
+  }
+  return first;
+}
+
+/**
+ * The attempts of a group that certainly fall within the retention of its first one: received and answered
+ * before the earliest moment at which its record may be forgotten. All of them where retention is undocumented.
+ */
+export function withinRetention(contract: Contract, group: Pick<KeyGroup, "attempts">): readonly Recorded[] {
+  const first = group.attempts[0];
+  if (first === undefined || contract.retentionMs === "undocumented") return group.attempts;
+  const end = first.invokedAt + contract.retentionMs * 1000;
+  return group.attempts.filter(({ completedAt, invokedAt }) => (completedAt === Infinity ? invokedAt : completedAt) < end);
+}
+
+/** An attempt as a proof sentence names it: `a12 (201)`. */
+export function name(recorded: Recorded): string {
+  return `${recorded.attempt.id} (${describe(recorded)})`;
+}
+
+export function describe({ outcome }: Recorded): string {
+  switch (outcome.kind) {
+    case "responded":
+      return String(outcome.status);
+    case "refused":
+      return `refused: ${outcome.reason}`;
+    case "indeterminate":
+      return `no answer: ${outcome.reason}`;
+  }
+}
+
+const EXCERPT_CHARACTERS = 160;
+
+export function excerpt(text: string): string {
+  return text.length <= EXCERPT_CHARACTERS ? text : `${text.slice(0, EXCERPT_CHARACTERS)}…`;
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The value at a JSON pointer (RFC 6901), or undefined. */
+export function valueAt(document: unknown, pointer: string): unknown {
+  let value = document;
+  for (const token of pointer.split("/").slice(1)) {
+    if (typeof value !== "object" || value === null) return undefined;
+    const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
+    value = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+  }
+  return value;
+}

@@ -1,0 +1,83 @@
+/**
+ * A socket that keeps back the end of a request. `node:http` writes a whole request into it; everything but
+ * the held bytes goes out when it is armed, and the release writes the rest straight to the connection. So
+ * HTTP is never written by hand, and nothing but one write per connection stands between the release and the
+ * wire.
+ */
+import type { Socket } from "node:net";
+import { Duplex } from "node:stream";
+import type { Gate } from "../event.ts";
+
+export class GatedSocket extends Duplex {
+  readonly #connection: Socket;
+  #written: Buffer[] = [];
+  #held: Buffer = Buffer.alloc(0);
+  #isOpen = false;
+
+  constructor(connection: Socket) {
+    super({ allowHalfOpen: true });
+    this.#connection = connection;
+    connection.on("data", (chunk: Buffer) => {
+      if (!this.push(chunk)) connection.pause();
+    });
+    connection.on("end", () => this.push(null));
+    connection.on("error", (error) => this.destroy(error));
+    connection.on("close", () => this.destroy());
+  }
+
+  /** Sends everything but what the gate keeps back. Resolves when the kernel has it. */
+  arm(gate: Gate): Promise<void> {
+    const request = Buffer.concat(this.#written);
+    this.#written = [];
+    const from = heldFrom(request, gate);
+    this.#held = request.subarray(from);
+    if (from === 0) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.#connection.write(request.subarray(0, from), (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /** Lets the rest go. Whatever is written afterwards passes through. */
+  release(): void {
+    this.#isOpen = true;
+    this.#connection.write(this.#held);
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
+    if (this.#isOpen) {
+      this.#connection.write(chunk, callback);
+      return;
+    }
+    this.#written.push(chunk);
+    callback();
+  }
+
+  override _read(): void {
+    this.#connection.resume();
+  }
+
+  override _final(callback: (error?: Error | null) => void): void {
+    callback();
+  }
+
+  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+    this.#connection.destroy();
+    callback(error);
+  }
+}
+
+const END_OF_HEADERS = "\r\n\r\n";
+
+/** The offset from which a gate keeps a request back. */
+function heldFrom(request: Buffer, gate: Gate): number {
+  switch (gate) {
+    case "last-header-byte": {
+      const end = request.indexOf(END_OF_HEADERS);
+      return end === -1 ? 0 : end + END_OF_HEADERS.length - 1;
+    }
+    case "none":
+      return 0;
+    default:
+      return Math.max(0, request.length - 1);
+  }
+}

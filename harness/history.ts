@@ -1,0 +1,304 @@
+/**
+ * A history is what a run recorded, arranged for judging: attempts joined with their outcomes, grouped by
+ * effective key and by operation, beside the books. It is built in one pass and never changed.
+ */
+import type { Contract } from "./contract.ts";
+import type { Books, Effect, Ending, Event, KeyRecord, RaceReceipt, RunFacts } from "./event.ts";
+import type { Attempt, Micros, Outcome } from "./operation.ts";
+
+/** An attempt with its outcome. */
+export interface Recorded {
+  readonly attempt: Attempt;
+  readonly invokedAt: Micros;
+  /** Infinity for an attempt whose end the history does not hold. */
+  readonly completedAt: Micros;
+  readonly outcome: Outcome;
+}
+
+/** All attempts that a target with separate scopes must treat as one key, in order of invocation. */
+export interface KeyGroup {
+  readonly key: string;
+  readonly caller: string;
+  readonly endpoint: string;
+  readonly query: string;
+  readonly attempts: readonly Recorded[];
+}
+
+/** All attempts by which one client wanted one thing, in order of invocation. */
+export interface OperationRecord {
+  readonly operation: string;
+  readonly reference: string;
+  readonly attempts: readonly Recorded[];
+}
+
+/** A time in which a fault was at work on a replica. */
+export interface FaultWindow {
+  readonly fault: string;
+  readonly replica: number;
+  readonly from: Micros;
+  readonly until: Micros;
+}
+
+export interface Observation {
+  readonly at: Micros;
+  readonly effects: ReadonlyMap<string, readonly Effect[]> | null;
+  readonly records: readonly KeyRecord[] | null;
+}
+
+/** The books' last word, or why there is none. `absent`: the target has no books; that is no fault of the run. */
+export type GroundTruth<Value> =
+  | { readonly known: true; readonly value: Value }
+  | { readonly known: false; readonly absent: boolean; readonly reason: string };
+
+export interface ScenarioFacts {
+  readonly id: string;
+  readonly title: string;
+  readonly requirement: string;
+  readonly exercises: readonly string[];
+  readonly skipped: string | null;
+  readonly finished: boolean;
+  /** Bursts that never overlapped, however often they were repeated. */
+  readonly unraced: number;
+}
+
+export interface History {
+  readonly run: RunFacts;
+  readonly contract: Contract;
+  readonly scenario: ScenarioFacts;
+  readonly attempts: readonly Recorded[];
+  readonly groups: readonly KeyGroup[];
+  readonly operations: readonly OperationRecord[];
+  readonly receipts: readonly RaceReceipt[];
+  readonly faults: readonly FaultWindow[];
+  /** Reads of the books during the scenario, in order. */
+  readonly observations: readonly Observation[];
+  /** Effects by reference, from the last quiet read of the run. */
+  readonly effects: GroundTruth<ReadonlyMap<string, readonly Effect[]>>;
+}
+
+/** A whole run: one history for each scenario, since no key crosses scenarios. */
+export interface RunHistory {
+  readonly run: RunFacts | null;
+  readonly scenarios: readonly History[];
+  readonly durationMs: number;
+  readonly attempts: number;
+  readonly ending: Ending | "cut";
+  readonly endingMessage: string | null;
+  /** What could not be read and may have been evidence. */
+  readonly damage: readonly string[];
+  /** What was passed over without loss, such as events of a type that this version does not know. */
+  readonly notes: readonly string[];
+}
+
+interface Draft {
+  facts: ScenarioFacts;
+  attempts: Recorded[];
+  receipts: RaceReceipt[];
+  faults: FaultWindow[];
+  observations: { at: Micros; books: Books }[];
+}
+
+/** Arranges the events of a run. `damage` is what the reader already had to pass over. */
+export function historyOf(events: Iterable<Event>, damage: readonly string[] = []): RunHistory {
+  const builder = new HistoryBuilder();
+  for (const event of events) builder.add(event);
+  return builder.build(damage);
+}
+
+export class HistoryBuilder {
+  #run: RunFacts | null = null;
+  readonly #drafts = new Map<string, Draft>();
+  readonly #open = new Map<string, { attempt: Attempt; at: Micros }>();
+  #final: Books | null = null;
+  #ending: Ending | "cut" = "cut";
+  #endingMessage: string | null = null;
+  #last: Micros = 0;
+  readonly #unknown = new Map<string, number>();
+
+  add(event: Event): void {
+    this.#last = Math.max(this.#last, event.at);
+    switch (event.type) {
+      case "run":
+        this.#run = event.run;
+        return;
+      case "scenario":
+        this.#scenario(event);
+        return;
+      case "invoked":
+        this.#open.set(event.attempt.id, { attempt: event.attempt, at: event.at });
+        return;
+      case "completed":
+        this.#completed(event.attemptId, event.at, event.outcome);
+        return;
+      case "released":
+        this.#draft(event.receipt.scenario).receipts.push(event.receipt);
+        return;
+      case "unraced": {
+        const draft = this.#draft(event.scenario);
+        draft.facts = { ...draft.facts, unraced: draft.facts.unraced + 1 };
+        return;
+      }
+      case "fault":
+        this.#fault(event);
+        return;
+      case "observed":
+        if (event.scenario === null) this.#final = event.books;
+        else this.#draft(event.scenario).observations.push({ at: event.at, books: event.books });
+        return;
+      case "ended":
+        this.#ending = event.ending;
+        this.#endingMessage = event.message;
+        return;
+      default: {
+        const type = String((event as { type?: unknown }).type);
+        this.#unknown.set(type, (this.#unknown.get(type) ?? 0) + 1);
+      }
+    }
+  }
+
+  build(damage: readonly string[] = []): RunHistory {
+    for (const { attempt, at } of this.#open.values()) {
+      const outcome: Outcome = { kind: "indeterminate", reason: "open" };
+      this.#draft(attempt.scenario).attempts.push({ attempt, invokedAt: at, completedAt: Infinity, outcome });
+    }
+    this.#open.clear();
+    const notes = [...this.#unknown].map(
+      ([type, count]) => `${count} event(s) of the unknown type ${JSON.stringify(type)} were passed over`,
+    );
+    const run = this.#run;
+    const finalEffects = this.#final?.effects ? effectsByReference(this.#final.effects) : null;
+    const scenarios =
+      run === null ? [] : [...this.#drafts.values()].map((draft) => this.#history(run, draft, finalEffects));
+    return {
+      run,
+      scenarios,
+      durationMs: Math.round(this.#last / 1000),
+      attempts: scenarios.reduce((sum, { attempts }) => sum + attempts.length, 0),
+      ending: this.#ending,
+      endingMessage: this.#endingMessage,
+      damage,
+      notes,
+    };
+  }
+
+  #history(run: RunFacts, draft: Draft, finalEffects: ReadonlyMap<string, readonly Effect[]> | null): History {
+    const attempts = draft.attempts.sort((one, other) => one.invokedAt - other.invokedAt);
+    return {
+      run,
+      contract: run.contract,
+      scenario: draft.facts,
+      attempts,
+      groups: groupsOf(attempts),
+      operations: operationsOf(attempts),
+      receipts: draft.receipts,
+      faults: draft.faults,
+      observations: draft.observations.map(({ at, books }) => ({
+        at,
+        effects: books.effects ? effectsByReference(books.effects) : null,
+        records: books.records,
+      })),
+      effects: groundTruth(run.books.effects, this.#final, finalEffects),
+    };
+  }
+
+  #scenario(event: Extract<Event, { type: "scenario" }>): void {
+    const draft = this.#draft(event.id);
+    switch (event.state) {
+      case "started": {
+        const { title, requirement, exercises } = event;
+        draft.facts = { ...draft.facts, title, requirement, exercises };
+        return;
+      }
+      case "skipped":
+        draft.facts = { ...draft.facts, title: event.title, skipped: event.reason, finished: true };
+        return;
+      case "finished":
+        draft.facts = { ...draft.facts, finished: true };
+    }
+  }
+
+  #completed(attemptId: string, at: Micros, outcome: Outcome): void {
+    const open = this.#open.get(attemptId);
+    if (open === undefined) return;
+    this.#open.delete(attemptId);
+    const { attempt, at: invokedAt } = open;
+    this.#draft(attempt.scenario).attempts.push({ attempt, invokedAt, completedAt: at, outcome });
+  }
+
+  #fault(event: Extract<Event, { type: "fault" }>): void {
+    const { faults } = this.#draft(event.scenario);
+    if (event.state === "injected") {
+      faults.push({ fault: event.fault, replica: event.replica, from: event.at, until: Infinity });
+      return;
+    }
+    const index = faults.findLastIndex(({ fault, replica }) => fault === event.fault && replica === event.replica);
+    const window = faults[index];
+    if (window) faults[index] = { ...window, until: event.at };
+  }
+
+  #draft(id: string): Draft {
+    const known = this.#drafts.get(id);
+    if (known) return known;
+    const facts: ScenarioFacts = {
+      id,
+      title: id,
+      requirement: "",
+      exercises: [],
+      skipped: null,
+      finished: false,
+      unraced: 0,
+    };
+    const draft: Draft = { facts, attempts: [], receipts: [], faults: [], observations: [] };
+    this.#drafts.set(id, draft);
+    return draft;
+  }
+}
+
+function groundTruth(
+  hasBooks: boolean,
+  final: Books | null,
+  effects: ReadonlyMap<string, readonly Effect[]> | null,
+): GroundTruth<ReadonlyMap<string, readonly Effect[]>> {
+  if (!hasBooks) return { known: false, absent: true, reason: "the target file names no books (effects)" };
+  if (final === null) return { known: false, absent: false, reason: "the books were never read to the end" };
+  if (final.failure !== null) {
+    return { known: false, absent: false, reason: `the books could not be read: ${final.failure}` };
+  }
+  if (!final.quiet) return { known: false, absent: false, reason: "the system never became quiet" };
+  if (effects === null) return { known: false, absent: false, reason: "the last reading holds no effects" };
+  return { known: true, value: effects };
+}
+
+function groupsOf(attempts: readonly Recorded[]): readonly KeyGroup[] {
+  const groups = new Map<string, KeyGroup & { attempts: Recorded[] }>();
+  for (const recorded of attempts) {
+    const { key, caller, endpoint, query } = recorded.attempt;
+    if (key === null) continue;
+    const id = JSON.stringify([caller, endpoint, query, key]);
+    const group = groups.get(id);
+    if (group) group.attempts.push(recorded);
+    else groups.set(id, { key, caller, endpoint, query, attempts: [recorded] });
+  }
+  return [...groups.values()];
+}
+
+function operationsOf(attempts: readonly Recorded[]): readonly OperationRecord[] {
+  const operations = new Map<string, OperationRecord & { attempts: Recorded[] }>();
+  for (const recorded of attempts) {
+    const { operation, reference } = recorded.attempt;
+    const known = operations.get(operation);
+    if (known) known.attempts.push(recorded);
+    else operations.set(operation, { operation, reference, attempts: [recorded] });
+  }
+  return [...operations.values()];
+}
+
+function effectsByReference(effects: readonly Effect[]): ReadonlyMap<string, readonly Effect[]> {
+  const byReference = new Map<string, Effect[]>();
+  for (const effect of effects) {
+    const known = byReference.get(effect.operation);
+    if (known) known.push(effect);
+    else byReference.set(effect.operation, [effect]);
+  }
+  return byReference;
+}

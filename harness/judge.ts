@@ -1,0 +1,139 @@
+/** Judging: every invariant over every scenario's history, combined by the fixed table. */
+import type { History, RunHistory } from "./history.ts";
+import { checkSafely, combine, type Invariant, type Level, type Result, type Verdict, type Violation } from "./invariant.ts";
+
+/** One invariant's verdict on one scenario. */
+export interface Finding {
+  readonly invariant: Invariant;
+  readonly history: History;
+  readonly level: Level;
+  readonly verdict: Verdict;
+}
+
+export interface ScenarioVerdict {
+  readonly history: History;
+  readonly result: Result;
+  /** Why it is not a pass, beyond the violations themselves. */
+  readonly reasons: readonly string[];
+  readonly findings: readonly Finding[];
+}
+
+export interface InvariantVerdict {
+  readonly invariant: Invariant;
+  readonly level: Level;
+  readonly result: Result;
+  readonly checked: number;
+  readonly reasons: readonly string[];
+  readonly violations: readonly { readonly scenario: string; readonly violation: Violation }[];
+}
+
+export interface Judgement {
+  readonly history: RunHistory;
+  readonly result: Result;
+  /** Why the run as a whole proves less than its parts. */
+  readonly reasons: readonly string[];
+  readonly scenarios: readonly ScenarioVerdict[];
+  readonly invariants: readonly InvariantVerdict[];
+}
+
+export function judge(history: RunHistory, invariants: readonly Invariant[]): Judgement {
+  const scenarios = history.scenarios.map((scenario) => judgeScenario(scenario, invariants));
+  const reasons = runReasons(history, scenarios);
+  const results = scenarios.map(({ result }) => result);
+  return {
+    history,
+    result: combine(reasons.length > 0 ? [...results, "inconclusive"] : results),
+    reasons,
+    scenarios,
+    invariants: invariants.map((invariant) => overall(invariant, scenarios)),
+  };
+}
+
+function judgeScenario(history: History, invariants: readonly Invariant[]): ScenarioVerdict {
+  const { scenario } = history;
+  if (scenario.skipped !== null && history.attempts.length === 0) {
+    return { history, result: "skip", reasons: [scenario.skipped], findings: [] };
+  }
+  const findings = invariants.map((invariant): Finding => {
+    const level = history.contract.levels[invariant.id] ?? invariant.level;
+    return { invariant, history, level, verdict: checkSafely(invariant, history) };
+  });
+  const reasons = [...scenarioReasons(history), ...notExercised(history, findings), ...inconclusiveReasons(findings)];
+  const results = findings.map(weight);
+  return { history, result: combine(reasons.length > 0 ? [...results, "inconclusive"] : results), reasons, findings };
+}
+
+/** Only a broken `must` fails a run; a deviation from a `should` is reported and passes. */
+function weight({ verdict, level }: Finding): Result {
+  return verdict.result === "fail" && level !== "must" ? "pass" : verdict.result;
+}
+
+function scenarioReasons({ scenario, attempts }: History): string[] {
+  const reasons: string[] = [];
+  if (!scenario.finished) reasons.push("the scenario was not played to its end");
+  if (attempts.length === 0) reasons.push("no attempt was made");
+  if (scenario.unraced > 0) reasons.push(`${scenario.unraced} burst(s) never overlapped, however often repeated`);
+  return reasons;
+}
+
+/** A scenario names what it is there to look at; not having looked proves nothing. */
+function notExercised({ scenario }: History, findings: readonly Finding[]): string[] {
+  return findings.flatMap(({ invariant, verdict }) =>
+    verdict.result === "skip" && scenario.exercises.includes(invariant.id) && !verdict.excused
+      ? [`${invariant.id} was to be exercised and looked at nothing: ${verdict.reason}`]
+      : [],
+  );
+}
+
+function inconclusiveReasons(findings: readonly Finding[]): string[] {
+  return findings.flatMap(({ invariant, verdict }) =>
+    verdict.result === "inconclusive" ? [`${invariant.id}: ${verdict.reason}`] : [],
+  );
+}
+
+function runReasons(history: RunHistory, scenarios: readonly ScenarioVerdict[]): string[] {
+  const reasons: string[] = [];
+  if (history.run === null) reasons.push("the history does not say which run it is of");
+  if (history.attempts === 0) reasons.push("nothing was looked at: the history holds no attempt");
+  if (history.ending !== "done") reasons.push(endingReason(history));
+  if (history.damage.length > 0) reasons.push(`parts of the history could not be read: ${history.damage[0]}`);
+  if (scenarios.length > 0 && scenarios.every(({ result }) => result === "skip")) {
+    reasons.push("every scenario was skipped");
+  }
+  return reasons;
+}
+
+function endingReason({ ending, endingMessage }: RunHistory): string {
+  const detail = endingMessage === null ? "" : `: ${endingMessage}`;
+  switch (ending) {
+    case "interrupted":
+      return `the run was interrupted${detail}`;
+    case "target-lost":
+      return `the target was lost in mid-run${detail}`;
+    case "failed":
+      return `the run failed${detail}`;
+    default:
+      return "the history ends before the run does";
+  }
+}
+
+function overall(invariant: Invariant, scenarios: readonly ScenarioVerdict[]): InvariantVerdict {
+  const findings = scenarios.flatMap(({ findings }) => findings.filter((finding) => finding.invariant === invariant));
+  let checked = 0;
+  const reasons = new Set<string>();
+  const violations: { scenario: string; violation: Violation }[] = [];
+  for (const { verdict, history } of findings) {
+    if ("checked" in verdict) checked += verdict.checked;
+    if ("reason" in verdict) reasons.add(verdict.reason);
+    if (verdict.result !== "fail") continue;
+    for (const violation of verdict.violations) violations.push({ scenario: history.scenario.id, violation });
+  }
+  return {
+    invariant,
+    level: findings[0]?.level ?? invariant.level,
+    result: combine(findings.map(({ verdict }) => verdict.result)),
+    checked,
+    reasons: [...reasons],
+    violations,
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * A scenario is a named situation. It turns a seed into a plan: steps that are data, so that the same seed
+ * gives the same plan and a failing one can be played again.
+ */
+import type { Contract } from "./contract.ts";
+import type { Gate } from "./event.ts";
+import type { FaultStep } from "./fault.ts";
+import type { InvariantId } from "./invariants/list.ts";
+import type { Condition, Payload } from "./operation.ts";
+import type { Random } from "./random.ts";
+
+export interface Scenario {
+  /** The file's name. */
+  readonly id: string;
+  readonly title: string;
+  /** What the target is expected to do, as one sentence. */
+  readonly requirement: string;
+  /** Looking at none of these makes the scenario inconclusive. */
+  readonly exercises: readonly InvariantId[];
+  plan(context: PlanContext): Plan;
+}
+
+/** The steps, or why this target cannot be put into the situation. */
+export type Plan = readonly Step[] | { readonly skip: string };
+
+export interface PlanContext {
+  readonly random: Random;
+  /** How often a race is repeated. */
+  readonly rounds: number;
+  /** How often a situation without a race is repeated. */
+  readonly samples: number;
+  /** Sizes of bursts, ascending. */
+  readonly bursts: readonly [number, ...number[]];
+  /** Gates that this target can be raced through, the plain one first. */
+  readonly gates: readonly [Gate, ...Gate[]];
+  readonly replicas: number;
+  /** The harness can stop and continue the target's processes. */
+  readonly canPause: boolean;
+  readonly callers: readonly [string, ...string[]];
+  readonly endpoints: readonly [Endpoint, ...Endpoint[]];
+  readonly contract: Contract;
+}
+
+/** What a scenario may know of one of the target's operations. */
+export interface Endpoint {
+  readonly name: string;
+  /** JSON pointers of the fields that must be fingerprinted and for which another valid value is known. */
+  readonly fields: readonly string[];
+  /** Names of the spellings that mean the same request. */
+  readonly spellings: readonly string[];
+  /** How many pairs of alike but different requests the target lists. */
+  readonly pairs: number;
+  readonly hasInvalid: boolean;
+  readonly hasBody: boolean;
+  readonly query: string | null;
+  readonly slowMs: number | null;
+  readonly canFail: boolean;
+}
+
+export type Step =
+  /** One after another. */
+  | { readonly do: "send"; readonly attempts: readonly AttemptPlan[] }
+  /** Released in one tick. Repeated under fresh names when nothing overlapped, if nothing in it was sent before. */
+  | { readonly do: "burst"; readonly attempts: readonly AttemptPlan[]; readonly gate: Gate }
+  /** All started at once and not waited for; `join` does that. */
+  | { readonly do: "start"; readonly attempts: readonly AttemptPlan[] }
+  | { readonly do: "join" }
+  /** Clients that repeat their attempt until they have a final answer, obeying Retry-After; all side by side. */
+  | { readonly do: "persist"; readonly attempts: readonly AttemptPlan[] }
+  /** Healed in a `finally`. */
+  | { readonly do: "during"; readonly fault: FaultStep; readonly steps: readonly Step[] }
+  | { readonly do: "wait"; readonly ms: number }
+  /** Read the books now. */
+  | { readonly do: "observe" };
+
+/**
+ * An attempt as planned. Names are the plan's own; the player makes them unique to the run.
+ * In `key`, `${uuid:NAME}` becomes a UUID of that name and `${unique}` a text unique to the run.
+ */
+export interface AttemptPlan {
+  /** Which operation this is an attempt of. */
+  readonly operation: string;
+  readonly endpoint: string;
+  readonly caller: string;
+  /** Default: a UUID named after the operation. Null: sent without a key. */
+  readonly key?: string | null;
+  /** Default: named after the operation. */
+  readonly reference?: string;
+  readonly payload?: Payload;
+  readonly withQuery?: boolean;
+  /** Default: replicas in turn. */
+  readonly replica?: number;
+  readonly condition?: Condition;
+  /** Why the key is not an ordinary one. */
+  readonly malformed?: "empty" | "too-long" | "charset";
+  /** Sends the contract's internal headers along. */
+  readonly forged?: boolean;
+  /** The client hangs up this long after the request has left. */
+  readonly abortAfterMs?: number;
+}
