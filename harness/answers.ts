@@ -6,7 +6,7 @@
 import type { AnswerPattern, Contract } from "./contract.ts";
 import type { EndpointFacts } from "./event.ts";
 import type { History, KeyGroup, Recorded } from "./history.ts";
-import { type Responded, sameBody } from "./operation.ts";
+import { type Outcome, type Responded, sameBody } from "./operation.ts";
 
 /** A recorded attempt that got an answer. */
 export type Answered = Recorded & { readonly outcome: Responded };
@@ -117,10 +117,10 @@ export function withinRetention(contract: Contract, group: Pick<KeyGroup, "attem
 
 /** An attempt as a proof sentence names it: `a12 (201)`. */
 export function name(recorded: Recorded): string {
-  return `${recorded.attempt.id} (${describe(recorded)})`;
+  return `${recorded.attempt.id} (${describe(recorded.outcome)})`;
 }
 
-export function describe({ outcome }: Recorded): string {
+export function describe(outcome: Outcome): string {
   switch (outcome.kind) {
     case "responded":
       return String(outcome.status);

@@ -7,6 +7,8 @@ export type FailureCode =
   | "usage"
   /** The target, the database or another part of the surroundings does not come up. */
   | "not-ready"
+  /** A part that only some targets need is nowhere to be had: the target is skipped, visibly. */
+  | "unavailable"
   /** What was up went away. */
   | "target-lost";
 

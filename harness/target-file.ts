@@ -26,7 +26,7 @@ interface Complaint {
 export async function readTarget(path: string): Promise<Target> {
   const { text, file } = await readText(path);
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true });
   if (document.errors.length > 0) {
     throw complaintsAsFailure(
       file,

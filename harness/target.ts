@@ -19,8 +19,10 @@ const status = z.int().min(100).max(599);
 const variation = z.union([z.strictObject({ raw: z.string() }), jsonObject]);
 
 const condition = z.strictObject({
-  headers: headers.describe("Request headers that ask the target for this behaviour. They are never fingerprinted."),
-  ms: z.int().min(1).max(5_000).optional().describe("slow: how long the handler then takes, in milliseconds"),
+  headers: headers.describe("Request headers that ask the target for this behaviour; they must not be fingerprinted"),
+});
+const slow = condition.extend({
+  ms: z.int().min(20).max(5_000).describe("How long the handler then takes, in milliseconds"),
 });
 
 const operation = z.strictObject({
@@ -50,7 +52,7 @@ const operation = z.strictObject({
     .regex(/^[^?#]+$/, "a query without its question mark, such as channel=phone")
     .optional()
     .describe("A query that makes it another request"),
-  slow: condition.optional().describe("How to make the handler take its time"),
+  slow: slow.optional().describe("How to make the handler take its time"),
   fails: condition.optional().describe("How to make the handler fail with a 5xx before any effect"),
   answer: z
     .record(z.string(), pointer)

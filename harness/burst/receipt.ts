@@ -5,6 +5,8 @@ import type { Headers, Micros, Outcome } from "../operation.ts";
 /** One attempt of a burst, by the harness's clock. */
 export interface Flight {
   readonly attemptId: string;
+  /** Which attempts it races with: those of its key. */
+  readonly race: string;
   readonly replica: number;
   readonly releasedAt: Micros;
   readonly completedAt: Micros;
@@ -18,6 +20,7 @@ export interface ArrivalHeaders {
 }
 
 interface Span {
+  readonly race: string;
   readonly from: number;
   readonly until: number;
 }
@@ -30,7 +33,7 @@ export function receiptOf(
 ): RaceReceipt {
   const released = flights.map(({ releasedAt }) => releasedAt);
   const told = arrival ? spansAtTarget(flights, arrival) : null;
-  const spans = told ?? flights.map(({ releasedAt, completedAt }) => ({ from: releasedAt, until: completedAt }));
+  const spans = told ?? flights.map(({ race, releasedAt, completedAt }) => ({ race, from: releasedAt, until: completedAt }));
   const starts = told ? told.map(({ from }) => from) : released;
   return {
     scenario,
@@ -39,7 +42,7 @@ export function receiptOf(
     releaseSpreadMicros: spread(released),
     arrivalSpreadMicros: told ? spread(starts) : null,
     closestMicros: closest(starts),
-    inFlight: mostAtOnce(spans),
+    inFlight: inFlightTogether(spans),
     measuredBy: told ? "target" : "client",
     replicas: [...new Set(flights.map(({ replica }) => replica))].sort((one, other) => one - other),
   };
@@ -47,12 +50,12 @@ export function receiptOf(
 
 /** The times the target told, or null unless it told them for at least two attempts. */
 function spansAtTarget(flights: readonly Flight[], arrival: ArrivalHeaders): readonly Span[] | null {
-  const spans = flights.flatMap(({ outcome, releasedAt, completedAt }): Span[] => {
+  const spans = flights.flatMap(({ race, outcome, releasedAt, completedAt }): Span[] => {
     if (outcome.kind !== "responded") return [];
     const from = microsIn(outcome.headers, arrival.header);
     if (from === null) return [];
     const answered = arrival.answered === undefined ? null : microsIn(outcome.headers, arrival.answered);
-    return [{ from, until: answered ?? from + (completedAt - releasedAt) }];
+    return [{ race, from, until: answered ?? from + (completedAt - releasedAt) }];
   });
   return spans.length >= 2 ? spans : null;
 }
@@ -76,8 +79,19 @@ function closest(times: readonly number[]): number {
   return Number.isFinite(smallest) ? smallest : 0;
 }
 
+/**
+ * The largest number of attempts in flight at one moment. Where several keys are raced, each of them must
+ * have overlapped, so the fewest of any key count; where each key is sent once, all attempts together.
+ */
+function inFlightTogether(spans: readonly Span[]): number {
+  const races = new Map<string, Span[]>();
+  for (const span of spans) races.set(span.race, [...(races.get(span.race) ?? []), span]);
+  const raced = [...races.values()].filter((some) => some.length > 1);
+  return raced.length === 0 ? mostAtOnce(spans) : Math.min(...raced.map(mostAtOnce));
+}
+
 /** The largest number of spans that share a moment. One that ends as another begins does not overlap it. */
-export function mostAtOnce(spans: readonly Span[]): number {
+function mostAtOnce(spans: readonly Omit<Span, "race">[]): number {
   const changes = spans.flatMap(({ from, until }) => [
     { at: from, by: 1 },
     { at: until, by: -1 },

@@ -1,0 +1,75 @@
+/** Writes the history as it happens, one JSON line per event, and reads it back for judging. */
+import { once } from "node:events";
+import { createReadStream, createWriteStream, type WriteStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import type { Event } from "./event.ts";
+import { Failure, messageOf } from "./fail.ts";
+import { HistoryBuilder, type RunHistory } from "./history.ts";
+
+/** More damage than this is counted and not listed. */
+const DAMAGE_LISTED_MAX = 20;
+
+export class Journal implements AsyncDisposable {
+  readonly #stream: WriteStream;
+  readonly path: string;
+  #failure: Error | null = null;
+
+  constructor(path: string) {
+    this.path = path;
+    this.#stream = createWriteStream(path, { flags: "w", highWaterMark: 1024 * 1024 });
+    this.#stream.on("error", (error) => {
+      this.#failure = error;
+    });
+  }
+
+  /** Throws when an earlier event could not be written: a run without its history proves nothing. */
+  record(event: Event): void {
+    if (this.#failure) {
+      throw new Failure("not-ready", `the history cannot be written to ${this.path}: ${this.#failure.message}`, {
+        cause: this.#failure,
+      });
+    }
+    this.#stream.write(`${JSON.stringify(event)}\n`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#stream.destroyed) return;
+    this.#stream.end();
+    await once(this.#stream, "close").catch(() => undefined);
+  }
+}
+
+/** Reads a history in one pass. What cannot be read is passed over and named in `damage`. */
+export async function readHistory(path: string): Promise<RunHistory> {
+  const found = await stat(path).catch((error: unknown) => {
+    throw new Failure("usage", `${path}: the history cannot be read (${messageOf(error)})`, { cause: error });
+  });
+  if (!found.isFile()) throw new Failure("usage", `${path}: found a directory, expected a history.ndjson`);
+  const builder = new HistoryBuilder();
+  const damage: string[] = [];
+  let damaged = 0;
+  let lines = 0;
+  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
+    lines += 1;
+    if (line.trim() === "") continue;
+    try {
+      builder.add(eventIn(line));
+    } catch (error) {
+      damaged += 1;
+      if (damage.length < DAMAGE_LISTED_MAX) damage.push(`line ${lines}: ${messageOf(error)}`);
+    }
+  }
+  if (lines > 0 && damaged === lines) {
+    throw new Failure("usage", `${path}: found no event in ${lines} line(s), expected a history.ndjson as a run writes it`);
+  }
+  if (damaged > damage.length) damage.push(`and ${damaged - damage.length} more line(s)`);
+  return builder.build(damage);
+}
+
+function eventIn(line: string): Event {
+  const value: unknown = JSON.parse(line);
+  const isEvent = typeof value === "object" && value !== null && "type" in value && "at" in value;
+  if (!isEvent || typeof value.at !== "number") throw new Error("found JSON that is no event (no type, or no time)");
+  return value as Event;
+}

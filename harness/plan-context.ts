@@ -1,0 +1,60 @@
+/** What a plan may know of the target: the file's facts without its texts, and the size of the run. */
+import type { Gate } from "./event.ts";
+import type { RunningTarget } from "./lab/lab.ts";
+import { changeableFields, spellingsOf } from "./payload.ts";
+import { randomOf } from "./random.ts";
+import type { Endpoint, PlanContext, Scenario } from "./scenario.ts";
+import type { Target, TargetOperation } from "./target.ts";
+
+export interface RunSize {
+  readonly seed: number;
+  readonly rounds: number;
+  readonly samples: number;
+  /** The largest burst. */
+  readonly concurrency: number;
+}
+
+/** Sizes of bursts below the largest: a pair, and enough to fill an ordinary connection pool. */
+const SMALLER_BURSTS = [2, 10];
+
+export function planContextOf(target: Target, running: RunningTarget, size: RunSize, scenario: Scenario): PlanContext {
+  const { file, contract } = target;
+  const gates: [Gate, ...Gate[]] = ["last-body-byte", "last-header-byte"];
+  if (running.http2Urls.length > 0) gates.push("http2");
+  return {
+    random: randomOf(size.seed).fork(scenario.id),
+    rounds: size.rounds,
+    samples: size.samples,
+    bursts: burstSizes(size.concurrency),
+    gates,
+    replicas: running.urls.length,
+    canPause: running.powers.pause !== undefined,
+    callers: nonEmpty(Object.keys(file.callers)),
+    endpoints: nonEmpty(Object.entries(file.operations).map(([name, operation]) => endpointOf(name, operation, target))),
+    contract,
+  };
+}
+
+function endpointOf(name: string, operation: TargetOperation, { contract }: Target): Endpoint {
+  return {
+    name,
+    fields: changeableFields(operation),
+    spellings: spellingsOf(operation, contract),
+    pairs: operation.different.length,
+    hasInvalid: operation.invalid !== undefined,
+    hasBody: operation.request.body !== undefined,
+    query: operation.query ?? null,
+    slowMs: operation.slow?.ms ?? null,
+    canFail: operation.fails !== undefined,
+  };
+}
+
+function burstSizes(largest: number): readonly [number, ...number[]] {
+  return nonEmpty([...SMALLER_BURSTS.filter((size) => size < largest), largest]);
+}
+
+function nonEmpty<Value>(values: readonly Value[]): readonly [Value, ...Value[]] {
+  const [first, ...others] = values;
+  if (first === undefined) throw new Error("a target has at least one of each");
+  return [first, ...others];
+}

@@ -1,0 +1,204 @@
+/**
+ * Plays a plan and writes down what happened. It knows nothing of right and wrong; the one judgement it
+ * makes is whether there is still a target to play against.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { isConflict } from "./answers.ts";
+import { AttemptBuilder, type BuiltAttempt } from "./attempt-builder.ts";
+import { burst, type Landed } from "./burst/burst.ts";
+import { type Flight, receiptOf } from "./burst/receipt.ts";
+import type { Gate } from "./event.ts";
+import { Failure } from "./fail.ts";
+import { faults } from "./faults/list.ts";
+import type { Outcome } from "./operation.ts";
+import type { AttemptPlan, Scenario, Step } from "./scenario.ts";
+import { redactedOutcome } from "./secrets.ts";
+import type { Stage } from "./stage.ts";
+
+/** How often a burst that did not overlap is repeated before it counts as one that never does. */
+const BURST_TRIES = 5;
+/** Beyond lease and this, a key that still conflicts is stuck. */
+export const RESOLVE_MARGIN_MS = 3_000;
+/** Where the contract is silent on the lease. */
+const LEASE_UNKNOWN_MS = 10_000;
+/** A client waits this long when it is not told how long. */
+const RETRY_MS = 100;
+/** A client does not obey a longer wait in a test. */
+const RETRY_AFTER_MAX_MS = 5_000;
+/** So many attempts in a row without any answer, and there is no target left. A timeout weighs more: it costs more. */
+const LOST_WEIGHT = 60;
+const TIMEOUT_WEIGHT = 15;
+
+export async function play(stage: Stage, scenario: Scenario, steps: readonly Step[]): Promise<void> {
+  const player = new Player(stage, scenario.id);
+  const { id, title, requirement, exercises } = scenario;
+  stage.journal.record({ type: "scenario", at: stage.now(), id, state: "started", title, requirement, exercises });
+  try {
+    await player.play(steps);
+  } finally {
+    await player.join();
+  }
+  stage.journal.record({ type: "scenario", at: stage.now(), id, state: "finished" });
+}
+
+class Player {
+  readonly #stage: Stage;
+  readonly #scenario: string;
+  readonly #builder: AttemptBuilder;
+  #started: Promise<unknown>[] = [];
+  #faultsAtWork = 0;
+  #lostWeight = 0;
+
+  constructor(stage: Stage, scenario: string) {
+    this.#stage = stage;
+    this.#scenario = scenario;
+    this.#builder = new AttemptBuilder(stage, scenario);
+  }
+
+  async play(steps: readonly Step[]): Promise<void> {
+    for (const step of steps) {
+      this.#stage.signal.throwIfAborted();
+      this.#checkTarget();
+      await this.#step(step);
+    }
+  }
+
+  /** Waits for what was started and not waited for. */
+  async join(): Promise<void> {
+    const started = this.#started;
+    this.#started = [];
+    await Promise.all(started);
+  }
+
+  async #step(step: Step): Promise<void> {
+    switch (step.do) {
+      case "send":
+        for (const plan of step.attempts) {
+          this.#stage.signal.throwIfAborted();
+          await this.#fire([this.#builder.build(plan)], "none");
+          this.#checkTarget();
+        }
+        return;
+      case "start":
+        this.#started.push(this.#fire(step.attempts.map((plan) => this.#builder.build(plan)), "none"));
+        return;
+      case "join":
+        return this.join();
+      case "burst":
+        return this.#burst(step.attempts, step.gate);
+      case "persist":
+        await Promise.all(step.attempts.map((plan) => this.#persist(plan)));
+        return;
+      case "during":
+        return this.#during(step);
+      case "wait":
+        await sleep(step.ms, undefined, { signal: this.#stage.signal });
+        return;
+      case "observe":
+        return this.#observe();
+    }
+  }
+
+  /** A burst is worth something only if it overlapped; if it did not, it is run again under fresh names. */
+  async #burst(plans: readonly AttemptPlan[], gate: Gate): Promise<void> {
+    const canRepeat = this.#builder.isFresh(plans);
+    for (let tries = 1; ; tries += 1) {
+      const built = plans.map((plan) => this.#builder.build(plan));
+      const landed = await this.#fire(built, gate);
+      const flights = built.map((one, index) => flightOf(one, landed[index]));
+      const receipt = receiptOf(this.#scenario, gate, flights, this.#stage.target.file.arrival);
+      this.#stage.journal.record({ type: "released", at: this.#stage.now(), receipt });
+      this.#checkTarget();
+      if (receipt.inFlight >= 2 || plans.length < 2) return;
+      if (!canRepeat || tries >= BURST_TRIES) {
+        this.#stage.journal.record({ type: "unraced", at: this.#stage.now(), scenario: this.#scenario, tries });
+        return;
+      }
+      this.#stage.signal.throwIfAborted();
+      this.#builder.renew(plans);
+    }
+  }
+
+  /** A client that repeats its request until it has a final answer, or until no honest lease can still run. */
+  async #persist(plan: AttemptPlan): Promise<void> {
+    const { contract } = this.#stage.target;
+    const leaseMs = contract.leaseMs === "undocumented" ? LEASE_UNKNOWN_MS : contract.leaseMs;
+    const giveUpAt = this.#stage.now() + (leaseMs + RESOLVE_MARGIN_MS) * 1000;
+    for (;;) {
+      const built = this.#builder.build(plan, true);
+      const [landed] = await this.#fire([built], "none");
+      if (landed === undefined || this.#stage.signal.aborted) return;
+      const recorded = { attempt: built.attempt, invokedAt: 0, completedAt: 0, outcome: landed.outcome };
+      const isFinal = landed.outcome.kind === "responded" && landed.outcome.status < 500 && !isConflict(contract, recorded);
+      if (isFinal || this.#stage.now() > giveUpAt) return;
+      await sleep(retryAfterMs(landed.outcome), undefined, { signal: this.#stage.signal }).catch(() => undefined);
+    }
+  }
+
+  async #during({ fault, steps }: Extract<Step, { do: "during" }>): Promise<void> {
+    const event = { type: "fault", scenario: this.#scenario, fault: fault.fault, replica: fault.replica } as const;
+    const cure = await faults[fault.fault].inject(fault, this.#stage.running.powers);
+    this.#faultsAtWork += 1;
+    this.#stage.journal.record({ ...event, at: this.#stage.now(), state: "injected" });
+    try {
+      await this.play(steps);
+    } finally {
+      await cure();
+      this.#faultsAtWork -= 1;
+      this.#stage.journal.record({ ...event, at: this.#stage.now(), state: "healed" });
+    }
+  }
+
+  async #observe(): Promise<void> {
+    if (!this.#stage.books.exists) return;
+    const books = await this.#stage.books.read();
+    this.#stage.journal.record({ type: "observed", at: this.#stage.now(), scenario: this.#scenario, books });
+  }
+
+  /** Sends attempts together and records how each of them ended, as it ends. */
+  async #fire(built: readonly BuiltAttempt[], gate: Gate): Promise<readonly Landed[]> {
+    const { journal, running, secrets, now, timeoutMs } = this.#stage;
+    for (const { attempt } of built) journal.record({ type: "invoked", at: now(), attempt });
+    return burst(
+      built.map(({ attempt, request, abortAfterMs }) => ({ replica: attempt.replica, request, abortAfterMs })),
+      { gate, timeoutMs, urls: running.urls, http2Urls: running.http2Urls, now },
+      (index, { completedAt, outcome }) => {
+        const attemptId = built[index]?.attempt.id ?? "";
+        journal.record({ type: "completed", at: completedAt, attemptId, outcome: redactedOutcome(outcome, secrets) });
+        this.#weigh(outcome);
+      },
+    );
+  }
+
+  #weigh(outcome: Outcome): void {
+    if (outcome.kind === "responded") this.#lostWeight = 0;
+    else if (this.#faultsAtWork > 0 || isOwnDoing(outcome)) return;
+    else this.#lostWeight += outcome.kind === "indeterminate" && outcome.reason === "timeout" ? TIMEOUT_WEIGHT : 1;
+  }
+
+  #checkTarget(): void {
+    const ended = this.#stage.running.ended();
+    if (ended !== null) throw new Failure("target-lost", ended);
+    if (this.#lostWeight >= LOST_WEIGHT) {
+      throw new Failure("target-lost", "the target no longer answers: the last attempts in a row got no answer at all");
+    }
+  }
+}
+
+function isOwnDoing(outcome: Outcome): boolean {
+  return outcome.kind === "indeterminate" && outcome.reason === "aborted";
+}
+
+function flightOf({ attempt }: BuiltAttempt, landed: Landed | undefined): Flight {
+  if (landed === undefined) throw new Error(`attempt ${attempt.id} has no outcome`);
+  const race = JSON.stringify([attempt.caller, attempt.endpoint, attempt.query, attempt.key]);
+  return { attemptId: attempt.id, race, replica: attempt.replica, ...landed };
+}
+
+/** `Retry-After` as RFC 9110 section 10.2.3 gives it: seconds, or a date. */
+function retryAfterMs(outcome: Outcome): number {
+  const header = outcome.kind === "responded" ? outcome.headers["retry-after"] : undefined;
+  if (header === undefined) return RETRY_MS;
+  const seconds = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return Math.min(Number.isFinite(seconds) ? Math.max(seconds, RETRY_MS) : RETRY_MS, RETRY_AFTER_MAX_MS);
+}

@@ -1,0 +1,163 @@
+/**
+ * One run, from a target to its judged history: bring up the lab, try one plain request, play every
+ * scenario, read the books when the system is quiet, take everything down, judge what was written.
+ */
+import { randomBytes } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Contract } from "./contract.ts";
+import type { Ending, EndpointFacts, RunFacts } from "./event.ts";
+import { Failure, messageOf } from "./fail.ts";
+import type { Invariant } from "./invariant.ts";
+import { Journal, readHistory } from "./journal.ts";
+import { judge, type Judgement } from "./judge.ts";
+import { Lab, type RunningTarget } from "./lab/lab.ts";
+import { planContextOf, type RunSize } from "./plan-context.ts";
+import { play } from "./play.ts";
+import { BooksProbe } from "./probes/books.ts";
+import { checkPlainRequests } from "./readiness.ts";
+import type { Plan, Scenario } from "./scenario.ts";
+import { redacted, secretsOf } from "./secrets.ts";
+import type { Stage } from "./stage.ts";
+import type { Target } from "./target.ts";
+
+/** Longest wait for the books to stand still at the end. */
+const QUIET_WITHIN_MS = 10_000;
+
+export interface RunOptions {
+  readonly size: RunSize;
+  readonly timeoutMs: number;
+  readonly directory: string;
+  readonly version: string;
+  /** The command line that repeats the run. */
+  readonly command: string;
+  readonly signal: AbortSignal;
+  readonly progress: Progress;
+}
+
+export interface Progress {
+  step(text: string): void;
+  scenario(number: number, of: number, title: string): void;
+}
+
+/** Throws a `Failure` when the run could not even begin; once it has begun, whatever happens is in the judgement. */
+export async function run(
+  target: Target,
+  scenarios: readonly Scenario[],
+  invariants: readonly Invariant[],
+  options: RunOptions,
+): Promise<Judgement> {
+  const path = join(options.directory, "history.ndjson");
+  await mkdir(options.directory, { recursive: true });
+  const secrets = secretsOf(target.file);
+  {
+    await using lab = await Lab.open(target, {
+      logs: join(options.directory, "logs"),
+      secrets,
+      signal: options.signal,
+      onStep: options.progress.step,
+    });
+    await using journal = new Journal(path);
+    const stage = setStage(target, lab.target, journal, secrets, options);
+    journal.record({ type: "run", format: 1, at: stage.now(), run: factsOf(stage, options) });
+    await checkPlainRequests(stage);
+    const { ending, message } = await playAll(stage, scenarios, options);
+    options.progress.step("waiting until the system is quiet");
+    await readBooks(stage);
+    journal.record({ type: "ended", at: stage.now(), ending, message });
+    options.progress.step("taking the lab down");
+  }
+  options.progress.step("judging");
+  return judge(await readHistory(path), invariants);
+}
+
+function setStage(
+  target: Target,
+  running: RunningTarget,
+  journal: Journal,
+  secrets: readonly string[],
+  options: RunOptions,
+): Stage {
+  const runId = `ip${randomBytes(4).toString("hex")}`;
+  const began = performance.now();
+  const keys = new Set<string>();
+  const books = new BooksProbe({
+    file: target.file,
+    urls: running.urls,
+    postgres: running.postgres,
+    isOurs: (reference) => reference.startsWith(runId),
+    isOurKey: (key) => keys.has(key),
+  });
+  const now = (): number => Math.round((performance.now() - began) * 1000);
+  return { runId, target, running, journal, books, secrets, now, signal: options.signal, timeoutMs: options.timeoutMs, keys };
+}
+
+async function playAll(
+  stage: Stage,
+  scenarios: readonly Scenario[],
+  options: RunOptions,
+): Promise<{ ending: Ending; message: string | null }> {
+  try {
+    for (const [index, scenario] of scenarios.entries()) {
+      options.progress.scenario(index + 1, scenarios.length, scenario.title);
+      const plan = planOf(stage, scenario, options.size);
+      if ("skip" in plan) {
+        const { id, title } = scenario;
+        stage.journal.record({ type: "scenario", at: stage.now(), id, state: "skipped", title, reason: plan.skip });
+        continue;
+      }
+      await play(stage, scenario, plan);
+    }
+    return { ending: "done", message: null };
+  } catch (error) {
+    if (options.signal.aborted) return { ending: "interrupted", message: null };
+    const ending = error instanceof Failure && error.code === "target-lost" ? "target-lost" : "failed";
+    return { ending, message: redacted(messageOf(error), stage.secrets) };
+  }
+}
+
+function planOf(stage: Stage, scenario: Scenario, size: RunSize): Plan {
+  return scenario.plan(planContextOf(stage.target, stage.running, size, scenario));
+}
+
+async function readBooks(stage: Stage): Promise<void> {
+  if (!stage.books.exists) return;
+  const books = await stage.books.readWhenQuiet(QUIET_WITHIN_MS, stage.signal);
+  const failure = books.failure === null ? null : redacted(books.failure, stage.secrets);
+  stage.journal.record({ type: "observed", at: stage.now(), scenario: null, books: { ...books, failure } });
+}
+
+function factsOf({ runId, target, running }: Stage, options: RunOptions): RunFacts {
+  const { file, contract } = target;
+  return {
+    runId,
+    seed: options.size.seed,
+    startedAt: new Date().toISOString(),
+    version: options.version,
+    target: file.name,
+    command: options.command,
+    urls: running.urls.map(withoutPassword),
+    callers: Object.keys(file.callers),
+    callerHeaders: mapValues(file.callers, ({ headers }) => Object.keys(headers)),
+    endpoints: mapValues(file.operations, (operation): EndpointFacts => ({
+      success: operation.success,
+      invalidStatus: operation.invalidStatus,
+      answer: operation.answer ?? null,
+      slowMs: operation.slow?.ms ?? null,
+    })),
+    contract: contract satisfies Contract,
+    books: { effects: file.effects !== undefined, records: file.records !== undefined },
+    completedStates: file.records?.completed ?? [],
+  };
+}
+
+function withoutPassword(url: URL): string {
+  const copy = new URL(url);
+  copy.username = "";
+  copy.password = "";
+  return copy.href;
+}
+
+function mapValues<Value, Result>(record: Readonly<Record<string, Value>>, map: (value: Value) => Result): Record<string, Result> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
+}

@@ -1,0 +1,65 @@
+/** Builds the service; `server.ts` listens. */
+import Fastify, { type FastifyInstance } from "fastify";
+import type { Pool } from "pg";
+import { authenticate } from "./auth.ts";
+import { idempotency, type Steps } from "./idempotency/plugin.ts";
+import { PROBLEM_TYPE, Problem, problemBody } from "./idempotency/problem.ts";
+import { parseJson } from "./json.ts";
+import { labWorkMs, openLab } from "./lab.ts";
+import { registerOrders } from "./orders/routes.ts";
+
+export interface AppOptions {
+  readonly pool: Pool;
+  readonly callers: Readonly<Record<string, string>>;
+  readonly leaseMs: number;
+  readonly retentionMs: number;
+  readonly cleanUpEveryMs: number;
+  /** How long every handler works before its effect, in milliseconds. */
+  readonly workMs: number;
+  /** Lets single requests ask for delays and failures. Never in production. */
+  readonly lab: boolean;
+  readonly http2: boolean;
+  readonly steps?: Partial<Steps>;
+}
+
+/** An order is small; anything larger is a mistake or an attack. */
+const BODY_BYTES_MAX = 64 * 1024;
+
+export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
+  const { pool, lab } = options;
+  const settings = { bodyLimit: BODY_BYTES_MAX, logger: { level: "warn" }, forceCloseConnections: true } as const;
+  // The two kinds of server have types of their own; routes and hooks are the same.
+  const app = (options.http2 ? Fastify({ ...settings, http2: true }) : Fastify(settings)) as unknown as FastifyInstance;
+
+  app.removeContentTypeParser("application/json");
+  app.addContentTypeParser("application/json", { parseAs: "string" }, async (_request: unknown, text: string) => parseJson(text));
+
+  app.setErrorHandler<Error & { statusCode?: number }>((error, request, reply) => {
+    const problem = error instanceof Problem ? error : asProblem(error);
+    if (problem.statusCode >= 500) request.log.error(error);
+    return reply
+      .code(problem.statusCode)
+      .headers({ "content-type": PROBLEM_TYPE, ...problem.headers })
+      .send(problemBody(problem));
+  });
+
+  if (lab) openLab(app);
+  authenticate(app, options.callers);
+  const { leaseMs, retentionMs, cleanUpEveryMs, steps } = options;
+  await app.register(idempotency, { pool, leaseMs, retentionMs, cleanUpEveryMs, ...(steps ? { steps } : {}) });
+  registerOrders(app, {
+    pool,
+    workMs: ({ headers }) => options.workMs + (lab ? labWorkMs(headers) : 0),
+  });
+  app.get("/health", async () => {
+    await pool.query("select 1");
+    return { ok: true };
+  });
+  return app;
+}
+
+function asProblem({ statusCode = 500, message }: Error & { statusCode?: number }): Problem {
+  return statusCode < 500
+    ? new Problem(statusCode, "bad-request", message)
+    : new Problem(500, "internal-error", "The request failed");
+}

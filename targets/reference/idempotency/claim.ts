@@ -1,0 +1,78 @@
+/**
+ * The atomic claim: one statement either inserts the record or returns the one that is there. The unique
+ * key decides between any number of duplicates; nobody looks first and acts afterwards.
+ */
+import type { Pool } from "pg";
+import type { Claim, Durations, KeyIdentity, KeyRecord, StoredAnswer } from "./record.ts";
+
+export type ClaimResult =
+  | { readonly won: true; readonly claim: Claim }
+  | { readonly won: false; readonly record: KeyRecord };
+
+interface Row {
+  claimed: boolean;
+  fencing_token: string;
+  request_hash: string;
+  state: KeyRecord["state"];
+  lease_left_ms: number;
+  is_expired: boolean;
+  response_status: number | null;
+  response_headers: Record<string, string> | null;
+  response_body: string | null;
+}
+
+/**
+ * Both parts see the same snapshot. A record that was committed after it is in neither part: the insert
+ * finds the conflict and does nothing, the select does not see the row yet. Then the statement is repeated.
+ */
+const CLAIM = `
+  with claimed as (
+    insert into idempotency_keys (scope, key, request_hash, state, lease_expires_at, created_at, expires_at)
+    select $1, $2, $3, 'in_progress',
+      clock_timestamp() + $4 * interval '1 ms', clock_timestamp(), clock_timestamp() + $5 * interval '1 ms'
+    where not exists (select from idempotency_keys where scope = $1 and key = $2)
+    on conflict (scope, key) do nothing
+    returning fencing_token
+  )
+  select true as claimed, fencing_token, null as request_hash, null as state, 0 as lease_left_ms, false as is_expired,
+    null::int as response_status, null::jsonb as response_headers, null as response_body
+  from claimed
+  union all
+  select false, fencing_token, request_hash, state,
+    (extract(epoch from lease_expires_at - clock_timestamp()) * 1000)::float8, expires_at <= clock_timestamp(),
+    response_status, response_headers, response_body
+  from idempotency_keys where scope = $1 and key = $2`;
+
+/** Each repetition means that another claim was committed or cleaned away meanwhile. */
+const CLAIM_TRIES = 10;
+
+export async function claimKey(
+  pool: Pool,
+  { scope, key }: KeyIdentity,
+  requestHash: string,
+  { leaseMs, retentionMs }: Durations,
+): Promise<ClaimResult> {
+  for (let tries = 0; tries < CLAIM_TRIES; tries += 1) {
+    const { rows } = await pool.query<Row>(CLAIM, [scope, key, requestHash, leaseMs, retentionMs]);
+    const [row] = rows;
+    if (row === undefined) continue;
+    if (row.claimed) return { won: true, claim: { scope, key, fencingToken: row.fencing_token } };
+    return { won: false, record: recordOf(row) };
+  }
+  throw new Error(`The key was claimed and removed ${CLAIM_TRIES} times in a row`);
+}
+
+function recordOf(row: Row): KeyRecord {
+  return {
+    requestHash: row.request_hash,
+    state: row.state,
+    fencingToken: row.fencing_token,
+    leaseLeftMs: row.lease_left_ms,
+    isExpired: row.is_expired,
+    answer: answerOf(row),
+  };
+}
+
+function answerOf({ response_status: status, response_headers: headers, response_body: body }: Row): StoredAnswer | null {
+  return status === null || headers === null || body === null ? null : { status, headers, body };
+}

@@ -1,0 +1,29 @@
+/**
+ * Removes records whose retention is over, oldest first, in batches small enough not to be felt by the
+ * requests beside them. A live claim is never removed, however old; rows another session holds are left for
+ * the next time.
+ */
+import type { Pool } from "pg";
+
+const BATCH_ROWS = 500;
+
+const CLEAN_UP = `
+  delete from idempotency_keys
+  where ctid = any(array(
+    select ctid from idempotency_keys
+    where expires_at <= clock_timestamp()
+      and (state <> 'in_progress' or lease_expires_at <= clock_timestamp())
+    order by expires_at
+    limit $1
+    for update skip locked
+  ))`;
+
+/** Removes batch after batch until one is not full; gives the number of records removed. */
+export async function cleanUp(pool: Pool, batchRows = BATCH_ROWS): Promise<number> {
+  let removed = 0;
+  for (;;) {
+    const { rowCount } = await pool.query(CLEAN_UP, [batchRows]);
+    removed += rowCount ?? 0;
+    if ((rowCount ?? 0) < batchRows) return removed;
+  }
+}

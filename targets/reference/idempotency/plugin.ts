@@ -1,0 +1,227 @@
+/**
+ * The key layer as one encapsulated Fastify plugin. A route opts in by `config.idempotency`; its handler
+ * finds the claimed operation on the request and completes it.
+ *
+ *   key → fingerprint → claim → decide → (execute → complete | replay | refuse)
+ */
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify";
+import plugin from "fastify-plugin";
+import type { Pool } from "pg";
+import type { Json } from "../json.ts";
+import { type ClaimResult, claimKey } from "./claim.ts";
+import { cleanUp } from "./clean-up.ts";
+import { ClaimLost, complete, type EffectInTransaction } from "./complete.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+import { keyOf } from "./key.ts";
+import { PROBLEM_TYPE, Problem, problemBody } from "./problem.ts";
+import type { Claim, Durations, KeyIdentity, KeyRecord, StoredAnswer } from "./record.ts";
+import { release } from "./release.ts";
+import { takeOver } from "./take-over.ts";
+
+export interface IdempotentRoute {
+  /**
+   * Every field that decides the outcome, after defaults and normalisation. Throws a `Problem` for a body
+   * that is invalid; that answer is stored like any other.
+   */
+  fields(body: Json): Json;
+}
+
+/** The phases, by name. A service takes them as they are; the zoo replaces one to be broken in one way. */
+export interface Steps {
+  keyOf(headers: FastifyRequest["headers"]): string;
+  scopeOf(request: FastifyRequest): string;
+  fingerprintOf(fields: Json): string;
+  claim(pool: Pool, identity: KeyIdentity, requestHash: string, durations: Durations): Promise<ClaimResult>;
+  decide(record: KeyRecord, requestHash: string): Decision;
+  takeOver(pool: Pool, identity: KeyIdentity, seen: KeyRecord, requestHash: string, durations: Durations): Promise<Claim | null>;
+  complete(pool: Pool, claim: Claim, effect: EffectInTransaction): Promise<StoredAnswer>;
+  /** What becomes of the key when the handler failed before any effect. */
+  fail(pool: Pool, claim: Claim, error: Problem): Promise<void>;
+  /** What becomes of the record when an attempt is refused for another payload. */
+  refuse(pool: Pool, identity: KeyIdentity, error: Problem): Promise<void>;
+  replay(answer: StoredAnswer): StoredAnswer;
+  cleanUp(pool: Pool): Promise<number>;
+}
+
+export type Decision = "replay" | "conflict" | "mismatch" | "take-over";
+
+export interface IdempotencyOptions extends Durations {
+  readonly pool: Pool;
+  readonly cleanUpEveryMs: number;
+  readonly steps?: Partial<Steps>;
+}
+
+/** The claimed operation, as a handler sees it. */
+export interface Operation<Fields = Json> {
+  readonly fields: Fields;
+  /** Runs the effect and completes the record in one transaction, then answers. */
+  complete(effect: EffectInTransaction): Promise<FastifyReply>;
+}
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    idempotency?: IdempotentRoute;
+  }
+  interface FastifyRequest {
+    caller: string;
+    operation: Operation | null;
+    claim: Claim | null;
+  }
+}
+
+export const REPLAYED_HEADER = "idempotency-replayed";
+
+/** Each repetition means that another attempt took over or finished between the look and the act. */
+const DECIDE_TRIES = 20;
+
+const ownSteps: Steps = {
+  keyOf,
+  scopeOf,
+  fingerprintOf,
+  claim: claimKey,
+  decide,
+  takeOver,
+  complete,
+  fail: (pool, claim) => release(pool, claim),
+  refuse: () => Promise.resolve(),
+  replay: (answer) => answer,
+  cleanUp,
+};
+
+const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, options) => {
+  const { pool } = options;
+  const steps: Steps = { ...ownSteps, ...options.steps };
+
+  app.decorateRequest("operation", null);
+  app.decorateRequest("claim", null);
+
+  app.addHook("preHandler", async (request, reply) => {
+    const route = request.routeOptions.config.idempotency;
+    if (route === undefined) return undefined;
+    const key = steps.keyOf(request.headers);
+    const { fields, invalid } = fieldsOf(route, request.body as Json);
+    const identity = { scope: steps.scopeOf(request), key };
+    const requestHash = steps.fingerprintOf(fields);
+    const held = await claimOrAnswer(reply, identity, requestHash);
+    if (held === null) return reply;
+    request.claim = held;
+    if (invalid !== null) return settle(request, reply, identity, requestHash, held, async () => stored(invalid));
+    request.operation = {
+      fields,
+      complete: (effect) => settle(request, reply, identity, requestHash, held, effect),
+    };
+    return undefined;
+  });
+
+  /** The handler failed before it completed anything. */
+  app.addHook("onError", async (request, _reply, error) => {
+    if (request.claim !== null) await steps.fail(pool, request.claim, asProblem(error));
+  });
+
+  /** The claim, or null when the reply is already on its way. Throws the refusals. */
+  async function claimOrAnswer(reply: FastifyReply, identity: KeyIdentity, requestHash: string): Promise<Claim | null> {
+    for (let tries = 0; tries < DECIDE_TRIES; tries += 1) {
+      const result = await steps.claim(pool, identity, requestHash, options);
+      if (result.won) return result.claim;
+      const { record } = result;
+      switch (steps.decide(record, requestHash)) {
+        case "mismatch": {
+          const problem = new Problem(422, "key-reused", "This Idempotency-Key was used for another request");
+          await steps.refuse(pool, identity, problem);
+          throw problem;
+        }
+        case "replay":
+          send(reply.header(REPLAYED_HEADER, "true"), steps.replay(record.answer ?? lostAnswer()));
+          return null;
+        case "conflict":
+          throw inFlight(record.leaseLeftMs);
+        case "take-over": {
+          const claim = await steps.takeOver(pool, identity, record, requestHash, options);
+          if (claim !== null) return claim;
+        }
+      }
+    }
+    throw inFlight(options.leaseMs);
+  }
+
+  async function settle(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    identity: KeyIdentity,
+    requestHash: string,
+    claim: Claim,
+    effect: EffectInTransaction,
+  ): Promise<FastifyReply> {
+    try {
+      const answer = await steps.complete(pool, claim, effect);
+      request.claim = null;
+      return send(reply, answer);
+    } catch (error) {
+      if (!(error instanceof ClaimLost)) throw error;
+      // The new holder has finished, or is about to: this client gets what a retry would get.
+      request.claim = null;
+      const again = await claimOrAnswer(reply, identity, requestHash);
+      if (again === null) return reply;
+      await release(pool, again);
+      throw inFlight(0);
+    }
+  }
+
+  const cleaning = setInterval(() => {
+    steps.cleanUp(pool).catch((error: unknown) => app.log.error(error, "cleanup failed"));
+  }, options.cleanUpEveryMs);
+  cleaning.unref();
+  app.addHook("onClose", async () => clearInterval(cleaning));
+};
+
+export const idempotency = plugin(idempotencyPlugin, { name: "idempotency", fastify: "5.x" });
+
+/** Caller, route and query: the same key elsewhere is another operation. */
+export function scopeOf(request: FastifyRequest): string {
+  const { method, url = "" } = request.routeOptions;
+  const query = new URLSearchParams(request.query as Record<string, string>);
+  query.sort();
+  return JSON.stringify([request.caller, method, url, query.toString()]);
+}
+
+export function decide(record: KeyRecord, requestHash: string): Decision {
+  const isLive = record.state === "in_progress" && record.leaseLeftMs > 0;
+  if (record.isExpired && !isLive) return "take-over";
+  if (record.requestHash !== requestHash) return "mismatch";
+  if (record.state === "completed") return "replay";
+  return isLive ? "conflict" : "take-over";
+}
+
+/** An invalid body has no fields; what was sent stands in for them. */
+function fieldsOf({ fields }: IdempotentRoute, body: Json): { fields: Json; invalid: Problem | null } {
+  try {
+    return { fields: fields(body), invalid: null };
+  } catch (error) {
+    if (error instanceof Problem) return { fields: body ?? null, invalid: error };
+    throw error;
+  }
+}
+
+function send(reply: FastifyReply, { status, headers, body }: StoredAnswer): FastifyReply {
+  return reply.code(status).headers(headers).send(body);
+}
+
+function stored(problem: Problem): StoredAnswer {
+  return { status: problem.statusCode, headers: { "content-type": PROBLEM_TYPE }, body: problemBody(problem) };
+}
+
+/** The wait that is promised is the rest of the lease: by then the key has an answer or can be taken over. */
+function inFlight(leaseLeftMs: number): Problem {
+  const seconds = Math.max(1, Math.ceil(leaseLeftMs / 1000));
+  return new Problem(409, "request-in-flight", "A request with this Idempotency-Key is in flight", {
+    "retry-after": String(seconds),
+  });
+}
+
+function asProblem(error: unknown): Problem {
+  return error instanceof Problem ? error : new Problem(500, "internal-error", "The request failed");
+}
+
+function lostAnswer(): never {
+  throw new Error("A completed record has no answer");
+}

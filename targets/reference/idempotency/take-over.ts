@@ -1,0 +1,35 @@
+/**
+ * The conditional takeover: a record whose holder's lease is over, whose last attempt failed before any
+ * effect, or whose retention is over, gets a new holder. Whoever saw the same token first wins; a holder
+ * that wakes up later finds another token and can finish nothing.
+ */
+import type { Pool } from "pg";
+import type { Claim, Durations, KeyIdentity, KeyRecord } from "./record.ts";
+
+const TAKE_OVER = `
+  update idempotency_keys
+  set fencing_token = fencing_token + 1, request_hash = $4, state = 'in_progress', recovery_point = 'claimed',
+    lease_expires_at = clock_timestamp() + $5 * interval '1 ms',
+    expires_at = clock_timestamp() + $6 * interval '1 ms',
+    response_status = null, response_headers = null, response_body = null
+  where scope = $1 and key = $2 and fencing_token = $3
+    and case state
+      when 'in_progress' then lease_expires_at <= clock_timestamp()
+      when 'failed_retryable' then true
+      else expires_at <= clock_timestamp()
+    end
+  returning fencing_token`;
+
+/** Null: another attempt was faster, or the holder finished meanwhile. */
+export async function takeOver(
+  pool: Pool,
+  { scope, key }: KeyIdentity,
+  seen: Pick<KeyRecord, "fencingToken">,
+  requestHash: string,
+  { leaseMs, retentionMs }: Durations,
+): Promise<Claim | null> {
+  const values = [scope, key, seen.fencingToken, requestHash, leaseMs, retentionMs];
+  const { rows } = await pool.query<{ fencing_token: string }>(TAKE_OVER, values);
+  const [row] = rows;
+  return row === undefined ? null : { scope, key, fencingToken: row.fencing_token };
+}
