@@ -112,7 +112,9 @@ export function withinRetention(contract: Contract, group: Pick<KeyGroup, "attem
   const first = group.attempts[0];
   if (first === undefined || contract.retentionMs === "undocumented") return group.attempts;
   const end = first.invokedAt + contract.retentionMs * 1000;
-  return group.attempts.filter(({ completedAt, invokedAt }) => (completedAt === Infinity ? invokedAt : completedAt) < end);
+  return group.attempts.filter(
+    ({ completedAt, invokedAt }) => (completedAt === Infinity ? invokedAt : completedAt) < end,
+  );
 }
 
 /** An attempt as a proof sentence names it: `a12 (201)`. */

@@ -1,7 +1,8 @@
 /** From an attempt as planned to the attempt as sent: names made unique, the request written out. */
+
+import { type Named, named, uniqueText } from "./naming.ts";
 import type { Attempt, HttpRequest } from "./operation.ts";
 import { fingerprintOf } from "./operation.ts";
-import { type Named, named, uniqueText } from "./naming.ts";
 import { renderBody, withKeyInBody } from "./payload.ts";
 import type { AttemptPlan } from "./scenario.ts";
 import { redacted, redactedHeaders } from "./secrets.ts";

@@ -9,7 +9,11 @@ const undocumented = z.literal("undocumented");
 
 /** One allowed answer: a status, and for publishers that reuse a status, a value at a JSON pointer of the body. */
 const answer = z.union([
-  z.int().min(100).max(599).transform((status) => ({ status })),
+  z
+    .int()
+    .min(100)
+    .max(599)
+    .transform((status) => ({ status })),
   z.strictObject({
     status: z.int().min(100).max(599),
     pointer: z.string().startsWith("/").optional(),

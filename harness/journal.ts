@@ -61,7 +61,10 @@ export async function readHistory(path: string): Promise<RunHistory> {
     }
   }
   if (lines > 0 && damaged === lines) {
-    throw new Failure("usage", `${path}: found no event in ${lines} line(s), expected a history.ndjson as a run writes it`);
+    throw new Failure(
+      "usage",
+      `${path}: found no event in ${lines} line(s), expected a history.ndjson as a run writes it`,
+    );
   }
   if (damaged > damage.length) damage.push(`and ${damaged - damage.length} more line(s)`);
   return builder.build(damage);

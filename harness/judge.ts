@@ -1,6 +1,14 @@
 /** Judging: every invariant over every scenario's history, combined by the fixed table. */
 import type { History, RunHistory } from "./history.ts";
-import { checkSafely, combine, type Invariant, type Level, type Result, type Verdict, type Violation } from "./invariant.ts";
+import {
+  checkSafely,
+  combine,
+  type Invariant,
+  type Level,
+  type Result,
+  type Verdict,
+  type Violation,
+} from "./invariant.ts";
 
 /** One invariant's verdict on one scenario. */
 export interface Finding {

@@ -14,7 +14,9 @@ export interface Named {
 }
 
 export function named(runId: string, scenario: string, name: string, tries: number): Named {
-  const digest = createHash("sha256").update(JSON.stringify([runId, scenario, name, tries])).digest();
+  const digest = createHash("sha256")
+    .update(JSON.stringify([runId, scenario, name, tries]))
+    .digest();
   return {
     operation: `${scenario}/${name}${tries > 1 ? `~${tries}` : ""}`,
     reference: `${runId}-${digest.subarray(16, 24).toString("hex")}`,
@@ -33,5 +35,8 @@ function uuidOf(digest: Buffer): string {
 
 /** Text unique to a run and scenario, for keys whose form the plan decides. */
 export function uniqueText(runId: string, scenario: string): string {
-  return createHash("sha256").update(JSON.stringify([runId, scenario])).digest("hex").slice(0, 12);
+  return createHash("sha256")
+    .update(JSON.stringify([runId, scenario]))
+    .digest("hex")
+    .slice(0, 12);
 }

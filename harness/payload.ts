@@ -104,7 +104,10 @@ function otherText(field: string, value: string): string {
 }
 
 function setAt(document: Record<string, unknown>, pointer: string, value: unknown): void {
-  const names = pointer.split("/").slice(1).map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const names = pointer
+    .split("/")
+    .slice(1)
+    .map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
   const last = names.pop();
   let place: unknown = document;
   for (const name of names) place = (place as Record<string, unknown>)[name];

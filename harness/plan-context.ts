@@ -30,7 +30,9 @@ export function planContextOf(target: Target, running: RunningTarget, size: RunS
     replicas: running.urls.length,
     canPause: running.powers.pause !== undefined,
     callers: nonEmpty(Object.keys(file.callers)),
-    endpoints: nonEmpty(Object.entries(file.operations).map(([name, operation]) => endpointOf(name, operation, target))),
+    endpoints: nonEmpty(
+      Object.entries(file.operations).map(([name, operation]) => endpointOf(name, operation, target)),
+    ),
     contract,
   };
 }

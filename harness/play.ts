@@ -80,7 +80,12 @@ class Player {
         }
         return;
       case "start":
-        this.#started.push(this.#fire(step.attempts.map((plan) => this.#builder.build(plan)), "none"));
+        this.#started.push(
+          this.#fire(
+            step.attempts.map((plan) => this.#builder.build(plan)),
+            "none",
+          ),
+        );
         return;
       case "join":
         return this.join();
@@ -129,7 +134,8 @@ class Player {
       const [landed] = await this.#fire([built], "none");
       if (landed === undefined || this.#stage.signal.aborted) return;
       const recorded = { attempt: built.attempt, invokedAt: 0, completedAt: 0, outcome: landed.outcome };
-      const isFinal = landed.outcome.kind === "responded" && landed.outcome.status < 500 && !isConflict(contract, recorded);
+      const isFinal =
+        landed.outcome.kind === "responded" && landed.outcome.status < 500 && !isConflict(contract, recorded);
       if (isFinal || this.#stage.now() > giveUpAt) return;
       await sleep(retryAfterMs(landed.outcome), undefined, { signal: this.#stage.signal }).catch(() => undefined);
     }

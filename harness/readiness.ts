@@ -3,8 +3,8 @@
  * correctly, or books that do not show it, would make every later verdict worthless.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { AttemptBuilder } from "./attempt-builder.ts";
 import { describe, excerpt } from "./answers.ts";
+import { AttemptBuilder } from "./attempt-builder.ts";
 import { openExchange } from "./burst/exchange.ts";
 import type { Effect } from "./event.ts";
 import { Failure } from "./fail.ts";

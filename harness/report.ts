@@ -3,13 +3,13 @@
  * out. Its JSON is a published format.
  */
 import { z } from "zod";
+import { describe } from "./answers.ts";
+import { LEVELS } from "./contract.ts";
 import { curlOf } from "./curl.ts";
 import type { RaceReceipt } from "./event.ts";
 import type { History, Recorded } from "./history.ts";
-import { LEVELS } from "./contract.ts";
-import type { Judgement } from "./judge.ts";
 import type { Violation } from "./invariant.ts";
-import { describe } from "./answers.ts";
+import type { Judgement } from "./judge.ts";
 
 const result = z.enum(["pass", "fail", "inconclusive", "skip"]);
 
@@ -153,7 +153,8 @@ function reported(found: Violation, history: History | undefined): ReportedViola
     key: found.key,
     attempts: [...found.attempts],
     witnesses: history === undefined ? [] : witnesses.map((recorded) => witnessOf(recorded, history)),
-    repeat: history === undefined ? "" : `${history.run.command} --seed ${history.run.seed} --only ${history.scenario.id}`,
+    repeat:
+      history === undefined ? "" : `${history.run.command} --seed ${history.run.seed} --only ${history.scenario.id}`,
   };
 }
 

@@ -10,7 +10,7 @@ import type { Ending, EndpointFacts, RunFacts } from "./event.ts";
 import { Failure, messageOf } from "./fail.ts";
 import type { Invariant } from "./invariant.ts";
 import { Journal, readHistory } from "./journal.ts";
-import { judge, type Judgement } from "./judge.ts";
+import { type Judgement, judge } from "./judge.ts";
 import { Lab, type RunningTarget } from "./lab/lab.ts";
 import { planContextOf, type RunSize } from "./plan-context.ts";
 import { play } from "./play.ts";
@@ -89,7 +89,18 @@ function setStage(
     isOurKey: (key) => keys.has(key),
   });
   const now = (): number => Math.round((performance.now() - began) * 1000);
-  return { runId, target, running, journal, books, secrets, now, signal: options.signal, timeoutMs: options.timeoutMs, keys };
+  return {
+    runId,
+    target,
+    running,
+    journal,
+    books,
+    secrets,
+    now,
+    signal: options.signal,
+    timeoutMs: options.timeoutMs,
+    keys,
+  };
 }
 
 async function playAll(
@@ -139,12 +150,15 @@ function factsOf({ runId, target, running }: Stage, options: RunOptions): RunFac
     urls: running.urls.map(withoutPassword),
     callers: Object.keys(file.callers),
     callerHeaders: mapValues(file.callers, ({ headers }) => Object.keys(headers)),
-    endpoints: mapValues(file.operations, (operation): EndpointFacts => ({
-      success: operation.success,
-      invalidStatus: operation.invalidStatus,
-      answer: operation.answer ?? null,
-      slowMs: operation.slow?.ms ?? null,
-    })),
+    endpoints: mapValues(
+      file.operations,
+      (operation): EndpointFacts => ({
+        success: operation.success,
+        invalidStatus: operation.invalidStatus,
+        answer: operation.answer ?? null,
+        slowMs: operation.slow?.ms ?? null,
+      }),
+    ),
     contract: contract satisfies Contract,
     books: { effects: file.effects !== undefined, records: file.records !== undefined },
     completedStates: file.records?.completed ?? [],
@@ -158,6 +172,9 @@ function withoutPassword(url: URL): string {
   return copy.href;
 }
 
-function mapValues<Value, Result>(record: Readonly<Record<string, Value>>, map: (value: Value) => Result): Record<string, Result> {
+function mapValues<Value, Result>(
+  record: Readonly<Record<string, Value>>,
+  map: (value: Value) => Result,
+): Record<string, Result> {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
 }

@@ -14,7 +14,9 @@ export function secretsOf(file: TargetFile): readonly string[] {
   const values = [
     ...Object.values(file.callers).flatMap(({ headers }) => Object.values(headers)),
     ...Object.values(file.operations).flatMap(({ request }) => secretValues(request.headers ?? {})),
-    ...[file.effects, file.records].flatMap((books) => (books && "http" in books ? Object.values(books.headers ?? {}) : [])),
+    ...[file.effects, file.records].flatMap((books) =>
+      books && "http" in books ? Object.values(books.headers ?? {}) : [],
+    ),
     ...[file.effects, file.records].flatMap((books) => (books && "on" in books ? passwordIn(books.on) : [])),
   ];
   const names = new Set(Object.keys(file.callers));
@@ -40,7 +42,12 @@ export function redacted(text: string, secrets: readonly string[]): string {
 }
 
 /** Request headers as the history keeps them: whose they are instead of what they hold. */
-export function redactedHeaders(headers: Headers, callerHeaders: Headers, caller: string, secrets: readonly string[]): Headers {
+export function redactedHeaders(
+  headers: Headers,
+  callerHeaders: Headers,
+  caller: string,
+  secrets: readonly string[],
+): Headers {
   const own = new Set(Object.keys(callerHeaders).map((name) => name.toLowerCase()));
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [

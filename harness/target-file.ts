@@ -4,7 +4,7 @@
  */
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { isNode, LineCounter, parseDocument, type Document } from "yaml";
+import { type Document, isNode, LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
 import { extendContract } from "./contract.ts";
 import { contracts } from "./contracts/list.ts";
@@ -110,7 +110,9 @@ function complaintsOf(issue: z.core.$ZodIssue, input: unknown, base: readonly Pr
       const isDeep = depth(nearest) > 0;
       if (isDeep) return nearest.flatMap((inner) => complaintsOf(inner, input, path));
       const forms = issue.errors.map((errors) => errors.map(expectation).join(" and ")).filter(Boolean);
-      return [{ path, message: `${at}found ${found(valueIn(input, path))}, expected ${[...new Set(forms)].join(", or ")}` }];
+      return [
+        { path, message: `${at}found ${found(valueIn(input, path))}, expected ${[...new Set(forms)].join(", or ")}` },
+      ];
     }
     case "custom":
       return [{ path, message: `${at}${issue.message}` }];
@@ -126,7 +128,9 @@ function depth(issues: readonly z.core.$ZodIssue[]): number {
 function expectation(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case "invalid_type":
-      return issue.expected === "record" ? "an object" : `${/^[aeio]/.test(issue.expected) ? "an" : "a"} ${issue.expected}`;
+      return issue.expected === "record"
+        ? "an object"
+        : `${/^[aeio]/.test(issue.expected) ? "an" : "a"} ${issue.expected}`;
     case "invalid_value":
       return issue.values.map((value) => JSON.stringify(value)).join(" or ");
     case "too_small":
@@ -158,7 +162,18 @@ function valueIn(input: unknown, path: readonly PropertyKey[]): unknown {
 /** The nearest known name at the top level, for a slip of the pen. */
 function suggestion(name: string, path: readonly PropertyKey[]): string {
   if (path.length > 0) return "";
-  const known = ["name", "start", "urls", "http2", "arrival", "callers", "operations", "contract", "effects", "records"];
+  const known = [
+    "name",
+    "start",
+    "urls",
+    "http2",
+    "arrival",
+    "callers",
+    "operations",
+    "contract",
+    "effects",
+    "records",
+  ];
   const near = known.find((word) => word.startsWith(name.slice(0, 3)));
   return `, expected one of ${known.join(", ")}${near === undefined ? "" : `; did you mean ${near}?`}`;
 }
@@ -167,7 +182,12 @@ function suggestion(name: string, path: readonly PropertyKey[]): string {
 function nameComplaints({ start, http2 }: TargetFile): Complaint[] {
   if (start === undefined) {
     return http2 === "${http2Port}"
-      ? [{ path: ["http2"], message: "http2: found ${http2Port}, expected URLs, since the lab does not start this target" }]
+      ? [
+          {
+            path: ["http2"],
+            message: "http2: found ${http2Port}, expected URLs, since the lab does not start this target",
+          },
+        ]
       : [];
   }
   const texts: [PropertyKey[], string][] = [
@@ -209,5 +229,13 @@ function operationComplaints({ operations, effects }: TargetFile): Complaint[] {
 }
 
 function hasPointer(body: unknown, pointer: string): boolean {
-  return valueIn(body, pointer.split("/").slice(1).map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"))) !== undefined;
+  return (
+    valueIn(
+      body,
+      pointer
+        .split("/")
+        .slice(1)
+        .map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~")),
+    ) !== undefined
+  );
 }

@@ -51,7 +51,8 @@ export async function burst(
     return options.now();
   });
 
-  return Promise.all(
+  // Awaited here: the connections close when this function ends.
+  return await Promise.all(
     exchanges.map(async (exchange, index) => {
       const outcome = await outcomeOf(exchange, shots[index]?.abortAfterMs ?? null);
       const landed = { releasedAt: releasedAt[index] ?? 0, completedAt: options.now(), outcome };

@@ -2,10 +2,11 @@
  * One request on one connection of its own, from opening to outcome. Single attempts and bursts go through
  * here alike; only the moment of the release differs.
  */
-import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
+
+import { createHash } from "node:crypto";
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { createHash } from "node:crypto";
 import type { Gate } from "../event.ts";
 import type { Body, Headers, HttpRequest, IndeterminateReason, Outcome } from "../operation.ts";
 import { GatedSocket } from "./gated-socket.ts";
@@ -63,15 +64,17 @@ export function openExchange(base: URL, request: HttpRequest, options: ExchangeO
     });
   });
   const client = startRequest(base, request, socket);
-  client.on("response", (response) => void readAnswer(response, options.bytesMax).then(settle));
-  client.on("error", (error: NodeJS.ErrnoException) => settle(outcomeOfError(error, isConnected)));
-  client.on("close", () => settle({ kind: "indeterminate", reason: "closed" }));
+  let isAnswered = false;
+  client.on("response", (response) => {
+    isAnswered = true;
+    void readAnswer(response, options.bytesMax).then(settle);
+  });
+  // Once an answer has begun, its reader says how it ended.
+  client.on("error", (error: NodeJS.ErrnoException) => !isAnswered && settle(outcomeOfError(error, isConnected)));
+  client.on("close", () => !isAnswered && settle({ kind: "indeterminate", reason: "closed" }));
   const written = new Promise<void>((resolve) => client.once("finish", resolve));
 
-  const armed = Promise.race([
-    Promise.all([connected, written]).then(() => socket.arm(options.gate)),
-    outcome,
-  ]).then(
+  const armed = Promise.race([Promise.all([connected, written]).then(() => socket.arm(options.gate)), outcome]).then(
     () => undefined,
     () => undefined,
   );
@@ -122,7 +125,12 @@ async function readAnswer(response: IncomingMessage, bytesMax: number | undefine
     return { kind: "indeterminate", reason: "truncated" };
   }
   if (!response.complete) return { kind: "indeterminate", reason: "truncated" };
-  return { kind: "responded", status: response.statusCode ?? 0, headers: joined(response.headers), body: reader.body() };
+  return {
+    kind: "responded",
+    status: response.statusCode ?? 0,
+    headers: joined(response.headers),
+    body: reader.body(),
+  };
 }
 
 /** Collects an answer's body up to the limit. */

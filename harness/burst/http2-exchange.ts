@@ -47,9 +47,17 @@ export class Http2Connection implements Disposable {
         resolve(value);
       };
     });
-    stream.on("response", (headers) => void readAnswer(stream, headers).then(settle));
-    stream.on("error", () => settle(this.#lost()));
-    stream.on("close", () => settle(this.#lost()));
+    let isAnswered = false;
+    stream.on("response", (headers) => {
+      isAnswered = true;
+      void readAnswer(stream, headers).then(settle);
+    });
+    // Once an answer has begun, its reader says how it ended.
+    const lose = (): void => {
+      if (!isAnswered) settle(this.#lost());
+    };
+    stream.on("error", lose);
+    stream.on("close", lose);
     if (body.length > 1) stream.write(body.subarray(0, -1));
     return {
       armed: Promise.resolve(),

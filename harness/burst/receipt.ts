@@ -33,7 +33,8 @@ export function receiptOf(
 ): RaceReceipt {
   const released = flights.map(({ releasedAt }) => releasedAt);
   const told = arrival ? spansAtTarget(flights, arrival) : null;
-  const spans = told ?? flights.map(({ race, releasedAt, completedAt }) => ({ race, from: releasedAt, until: completedAt }));
+  const spans =
+    told ?? flights.map(({ race, releasedAt, completedAt }) => ({ race, from: releasedAt, until: completedAt }));
   const starts = told ? told.map(({ from }) => from) : released;
   return {
     scenario,

@@ -2,8 +2,8 @@
 /** The command line: one file per command; this one knows their names and turns errors into exit codes. */
 import { Command, CommanderError } from "commander";
 import { exitCodes, reportFailure } from "./exit.ts";
-import { runCommand } from "./run.ts";
 import { version } from "./package.ts";
+import { runCommand } from "./run.ts";
 
 const program = new Command("idemproof")
   .description("Proves, or disproves, that an HTTP API keeps the promise of its idempotency keys")

@@ -135,5 +135,7 @@ const TAIL_LINES = 20;
 export async function lastLines(log: string): Promise<string> {
   const text = await readFile(log, "utf8").catch(() => "");
   const lines = text.trimEnd().split("\n").slice(-TAIL_LINES);
-  return lines.join("\n").trim() === "" ? "    (it wrote nothing)" : lines.map((line) => `    ${line.slice(0, 400)}`).join("\n");
+  return lines.join("\n").trim() === ""
+    ? "    (it wrote nothing)"
+    : lines.map((line) => `    ${line.slice(0, 400)}`).join("\n");
 }

@@ -66,9 +66,13 @@ export async function startPostgres(keeper: Keeper, logs: string): Promise<Postg
     } catch (error) {
       // Most likely another process took the port between the look and the start.
       if (tries < START_TRIES && server.exit !== null) continue;
-      throw new Failure("not-ready", `PostgreSQL does not come up (${messageOf(error)}); its last lines:\n${await lastLines(log)}`, {
-        cause: error,
-      });
+      throw new Failure(
+        "not-ready",
+        `PostgreSQL does not come up (${messageOf(error)}); its last lines:\n${await lastLines(log)}`,
+        {
+          cause: error,
+        },
+      );
     }
   }
 }
@@ -156,7 +160,13 @@ async function repairLinks(native: string): Promise<void> {
   const root = dirname(native);
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
     const link = join(root, target);
-    if (await access(link).then(() => true, () => false)) continue;
+    if (
+      await access(link).then(
+        () => true,
+        () => false,
+      )
+    )
+      continue;
     await symlink(relative(dirname(link), join(root, source)), link).catch(() => undefined);
   }
 }
@@ -170,5 +180,7 @@ async function isReachable(path: string): Promise<boolean> {
 }
 
 export function ownEnvironment(): Record<string, string> {
-  return Object.fromEntries(Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+  return Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
 }

@@ -24,7 +24,10 @@ export async function readHttp(base: URL, books: HttpBooks): Promise<readonly Ro
   if (outcome.status !== 200) throw new Failure("not-ready", `${books.http} answered ${outcome.status}, expected 200`);
   const rows = valueAt(parseJson(outcome.body.text), books.rows);
   if (!Array.isArray(rows)) {
-    throw new Failure("not-ready", `${books.http}: found no array at ${books.rows || "the top"}, expected the rows there`);
+    throw new Failure(
+      "not-ready",
+      `${books.http}: found no array at ${books.rows || "the top"}, expected the rows there`,
+    );
   }
   return rows.map((row) =>
     Object.fromEntries(Object.entries(books.columns).map(([column, pointer]) => [column, valueAt(row, pointer)])),

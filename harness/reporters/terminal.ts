@@ -32,7 +32,9 @@ function head(report: Report, colors: Colors): string[] {
   const { target, contract, seed, race, books, notes } = report;
   const lines = [`${colors.bold(`idemproof ${target}`)}  contract ${contract}, seed ${seed}`];
   if (!books.effects) {
-    lines.push(colors.yellow("no books: what really took effect was not looked at, and the effect invariants are skipped"));
+    lines.push(
+      colors.yellow("no books: what really took effect was not looked at, and the effect invariants are skipped"),
+    );
   }
   if (race) lines.push(raceLine(race));
   for (const note of notes) lines.push(colors.yellow(`note: ${note}`));
@@ -45,13 +47,16 @@ function raceLine(race: NonNullable<Report["race"]>): string {
       ? `release within ${race.medianReleaseSpreadMicros} µs`
       : `arrival within ${race.medianArrivalSpreadMicros} µs`;
   const window =
-    race.windowFoundMicros === null ? "" : `; a race window of ${race.windowFoundMicros} µs is found with 95 % probability`;
+    race.windowFoundMicros === null
+      ? ""
+      : `; a race window of ${race.windowFoundMicros} µs is found with 95 % probability`;
   return `${race.bursts} bursts, ${race.overlapped} overlapped, ${spread}, ${race.medianInFlight} in flight (medians)${window}`;
 }
 
 function scenarios(report: Report, colors: Colors): string[] {
   const lines = report.scenarios.map(({ id, verdict, attempts, reasons, failed }) => {
-    const why = verdict === "fail" ? failed.join(", ") : verdict === "pass" ? `${attempts} attempts` : (reasons[0] ?? "");
+    const why =
+      verdict === "fail" ? failed.join(", ") : verdict === "pass" ? `${attempts} attempts` : (reasons[0] ?? "");
     return `  ${mark(verdict, colors)} ${id.padEnd(width(report.scenarios))}  ${colors.dim(why)}`;
   });
   return [colors.bold("Scenarios"), ...lines, ""];
@@ -79,7 +84,9 @@ function failures(report: Report, { callerHeaders }: TerminalOptions, colors: Co
     ...(violationCount > VIOLATIONS_SHOWN_MAX ? [`    and ${violationCount - VIOLATIONS_SHOWN_MAX} more`] : []),
     "",
   ]);
-  const variables = Object.entries(callerHeaders).flatMap(([caller, names]) => names.map((name) => variableOf(caller, name)));
+  const variables = Object.entries(callerHeaders).flatMap(([caller, names]) =>
+    names.map((name) => variableOf(caller, name)),
+  );
   if (variables.length > 0) {
     lines.push(colors.dim(`The curl lines take callers' secrets from the environment: ${variables.join(", ")}`), "");
   }
@@ -103,7 +110,8 @@ function failure(violation: ReportedViolation, colors: Colors): string[] {
 }
 
 function summary(report: Report, colors: Colors): string[] {
-  const count = (verdict: Verdict): number => report.invariants.filter((invariant) => invariant.verdict === verdict).length;
+  const count = (verdict: Verdict): number =>
+    report.invariants.filter((invariant) => invariant.verdict === verdict).length;
   const counts = `${count("pass")} invariants hold, ${count("fail")} violated, ${count("inconclusive")} inconclusive, ${count("skip")} skipped`;
   const verdict = report.verdict.toUpperCase();
   return [

@@ -32,7 +32,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const app = (options.http2 ? Fastify({ ...settings, http2: true }) : Fastify(settings)) as unknown as FastifyInstance;
 
   app.removeContentTypeParser("application/json");
-  app.addContentTypeParser("application/json", { parseAs: "string" }, async (_request: unknown, text: string) => parseJson(text));
+  app.addContentTypeParser("application/json", { parseAs: "string" }, async (_request: unknown, text: string) =>
+    parseJson(text),
+  );
 
   app.setErrorHandler<Error & { statusCode?: number }>((error, request, reply) => {
     const problem = error instanceof Problem ? error : asProblem(error);

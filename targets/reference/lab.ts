@@ -16,7 +16,8 @@ const WORK_MS_MAX = 10_000;
 
 export function openLab(app: FastifyInstance): void {
   app.decorateRequest("arrivedAt", 0n);
-  app.addHook("onRequest", async (request) => {
+  // Once the body is there: a burst may hold back its last byte long after the headers came.
+  app.addHook("preValidation", async (request) => {
     request.arrivedAt = process.hrtime.bigint();
   });
   app.addHook("onSend", async (request, reply) => {

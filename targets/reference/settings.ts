@@ -42,6 +42,7 @@ function required(env: Readonly<Record<string, string | undefined>>, name: strin
 function number(env: Readonly<Record<string, string | undefined>>, name: string, fallback?: number): number {
   const text = env[name] ?? fallback?.toString();
   const value = Number(text);
-  if (text === undefined || !Number.isFinite(value)) throw new Error(`${name}: found ${text ?? "nothing"}, expected a number`);
+  if (text === undefined || !Number.isFinite(value))
+    throw new Error(`${name}: found ${text ?? "nothing"}, expected a number`);
   return value;
 }

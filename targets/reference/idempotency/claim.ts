@@ -73,6 +73,10 @@ function recordOf(row: Row): KeyRecord {
   };
 }
 
-function answerOf({ response_status: status, response_headers: headers, response_body: body }: Row): StoredAnswer | null {
+function answerOf({
+  response_status: status,
+  response_headers: headers,
+  response_body: body,
+}: Row): StoredAnswer | null {
   return status === null || headers === null || body === null ? null : { status, headers, body };
 }

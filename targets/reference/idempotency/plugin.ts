@@ -33,7 +33,13 @@ export interface Steps {
   fingerprintOf(fields: Json): string;
   claim(pool: Pool, identity: KeyIdentity, requestHash: string, durations: Durations): Promise<ClaimResult>;
   decide(record: KeyRecord, requestHash: string): Decision;
-  takeOver(pool: Pool, identity: KeyIdentity, seen: KeyRecord, requestHash: string, durations: Durations): Promise<Claim | null>;
+  takeOver(
+    pool: Pool,
+    identity: KeyIdentity,
+    seen: KeyRecord,
+    requestHash: string,
+    durations: Durations,
+  ): Promise<Claim | null>;
   complete(pool: Pool, claim: Claim, effect: EffectInTransaction): Promise<StoredAnswer>;
   /** What becomes of the key when the handler failed before any effect. */
   fail(pool: Pool, claim: Claim, error: Problem): Promise<void>;

@@ -1,6 +1,7 @@
 /** An order as the outcome depends on it: defaults filled in, amount and currency in one spelling. */
-import { Problem } from "../idempotency/problem.ts";
+
 import { canonicalNumber } from "../idempotency/fingerprint.ts";
+import { Problem } from "../idempotency/problem.ts";
 import { type Json, JsonNumber, type JsonObject } from "../json.ts";
 
 export interface Order extends JsonObject {

@@ -1,0 +1,157 @@
+/**
+ * Small histories of any kind, right and wrong ones, for comparing an invariant with a brute-force checker
+ * written from its sentence alone. Few values for everything, so that coincidences are common.
+ */
+import fc from "fast-check";
+import type { Contract } from "../contract.ts";
+import type { Effect, KeyRecord } from "../event.ts";
+import type { History } from "../history.ts";
+import type { Invariant } from "../invariant.ts";
+import type { Outcome, Payload } from "../operation.ts";
+import { type AttemptSketch, answer, effect, HistorySketch, lost } from "./history-builder.ts";
+
+const OPERATIONS = ["one", "two"] as const;
+
+const payload: fc.Arbitrary<Payload> = fc.oneof(
+  { weight: 4, arbitrary: fc.constant<Payload>({ kind: "original" }) },
+  { weight: 1, arbitrary: fc.constant<Payload>({ kind: "spelling", name: "reordered" }) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<Payload>({ kind: "changed", field: "/amount" }, { kind: "changed", field: "/item" }),
+  },
+  { weight: 1, arbitrary: fc.constant<Payload>({ kind: "other" }) },
+  { weight: 1, arbitrary: fc.constant<Payload>({ kind: "invalid" }) },
+);
+
+const outcome: fc.Arbitrary<Outcome> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc
+      .record({
+        status: fc.constantFrom(201, 201, 201, 400, 409, 422, 503),
+        id: fc.constantFrom("1", "2", "one", "two"),
+        marked: fc.boolean(),
+        location: fc.constantFrom("/1", "/2"),
+        retryAfter: fc.constantFrom(undefined, "1", "90", "soon"),
+      })
+      .map(({ status, id, marked, location, retryAfter }) =>
+        answer(
+          status,
+          { id },
+          {
+            ...(marked ? { "idempotency-replayed": "true" } : {}),
+            ...(status === 201 ? { location } : {}),
+            ...(retryAfter === undefined ? {} : { "retry-after": retryAfter }),
+          },
+        ),
+      ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<Outcome>(
+      lost,
+      { kind: "indeterminate", reason: "timeout" },
+      { kind: "refused", reason: "ECONNREFUSED" },
+    ),
+  },
+);
+
+const attempt = fc.record({
+  sketch: fc.record(
+    {
+      operation: fc.constantFrom(...OPERATIONS),
+      key: fc.constantFrom("key", "key", "KEY", null),
+      caller: fc.constantFrom("alice", "alice", "alice", "bob"),
+      query: fc.constantFrom("", "", "", "q=1"),
+      endpoint: fc.constantFrom("create", "create", "create", "refund"),
+      replica: fc.constantFrom(0, 1),
+      payload,
+      condition: fc.constantFrom<AttemptSketch["condition"]>(null, null, "fails", "slow"),
+      malformed: fc.constantFrom<AttemptSketch["malformed"]>(null, null, null, "empty"),
+      forged: fc.constantFrom(false, false, false, true),
+      persistent: fc.boolean(),
+    },
+    { requiredKeys: ["operation", "key"] },
+  ),
+  from: fc.integer({ min: 0, max: 40 }),
+  lasts: fc.option(fc.integer({ min: 1, max: 12 }), { freq: 12 }),
+  outcome,
+});
+
+const effects: fc.Arbitrary<Effect[]> = fc.array(
+  fc
+    .record({ operation: fc.constantFrom(...OPERATIONS), id: fc.constantFrom("1", "2") })
+    .map(({ operation, id }) => effect(operation, { id })),
+  { maxLength: 3 },
+);
+
+const records: fc.Arbitrary<KeyRecord[]> = fc.array(
+  fc.record({ key: fc.constantFrom("key", "KEY"), state: fc.constantFrom("completed", "in_progress") }),
+  { maxLength: 2 },
+);
+
+/** Contracts that differ where invariants look: short lease and retention, and the silent one. */
+const contract: fc.Arbitrary<Partial<Contract>> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ leaseMs: fc.constantFrom(5, 1000), retentionMs: fc.constantFrom(20, 86_400_000) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constant<Partial<Contract>>({
+      leaseMs: "undocumented",
+      retentionMs: "undocumented",
+      mismatch: "undocumented",
+      fingerprint: "undocumented",
+      scope: { caller: "undocumented", endpoint: "undocumented", query: "undocumented" },
+    }),
+  },
+);
+
+export const anyHistory: fc.Arbitrary<History> = fc
+  .record({
+    attempts: fc.array(attempt, { minLength: 1, maxLength: 7 }),
+    contract,
+    sharesReference: fc.constantFrom(false, false, false, true),
+    paused: fc.option(
+      fc.record({
+        replica: fc.constantFrom(0, 1),
+        from: fc.integer({ min: 0, max: 20 }),
+        lasts: fc.integer({ min: 5, max: 30 }),
+      }),
+    ),
+    observed: fc.option(fc.record({ at: fc.integer({ min: 10, max: 60 }), effects, records })),
+    books: fc.option(effects, { freq: 8 }),
+  })
+  .map(({ attempts, contract: changes, sharesReference, paused, observed, books }) => {
+    const sketch = new HistorySketch().contract(changes);
+    for (const { sketch: one, from, lasts, outcome: how } of attempts) {
+      const shared = sharesReference ? { reference: "one" } : {};
+      sketch.attempt({ ...one, ...shared }, from, lasts === null ? null : from + lasts, how);
+    }
+    if (paused) sketch.paused(paused.replica, paused.from, paused.from + paused.lasts);
+    if (observed) sketch.observed(observed.at, observed.effects, observed.records);
+    if (books) sketch.books(books);
+    return sketch.build();
+  });
+
+/**
+ * Asserts that an invariant and a brute-force checker agree on thousands of small histories: the checker
+ * gives "fail", "pass", "skip" or "inconclusive" from the sentence alone, as naively as it can be written.
+ */
+export function agreesWith(invariant: Invariant, bruteForce: (history: History) => string, runs = 2_000): void {
+  const seen = new Set<string>();
+  fc.assert(
+    fc.property(anyHistory, (history) => {
+      const { result } = invariant.check(history);
+      seen.add(result);
+      const expected = bruteForce(history);
+      if (result !== expected) throw new Error(`${invariant.id} says ${result}, the brute-force checker ${expected}`);
+    }),
+    { numRuns: runs, seed: 20261201 },
+  );
+  // Agreement is worth something only if both answers occurred.
+  for (const needed of ["pass", "fail"]) {
+    if (!seen.has(needed)) throw new Error(`${invariant.id} was never seen to ${needed} on these histories`);
+  }
+}

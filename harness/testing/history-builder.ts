@@ -1,0 +1,169 @@
+/** Builds small histories by hand, for tests: every field has a value, a test names only what it is about. */
+import type { Contract } from "../contract.ts";
+import { strict } from "../contracts/strict.ts";
+import type { Effect, Event, KeyRecord, RaceReceipt, RunFacts } from "../event.ts";
+import { type History, historyOf } from "../history.ts";
+import { type Attempt, fingerprintOf, type Headers, type Outcome, type Payload } from "../operation.ts";
+
+export const SCENARIO = "tested";
+
+/** An answer with a JSON body. */
+export function answer(status: number, body: unknown = {}, headers: Headers = {}): Outcome {
+  const text = JSON.stringify(body);
+  return { kind: "responded", status, headers, body: { text, bytes: Buffer.byteLength(text) } };
+}
+
+export const lost: Outcome = { kind: "indeterminate", reason: "reset" };
+
+export interface AttemptSketch {
+  readonly operation?: string;
+  readonly reference?: string;
+  readonly key?: string | null;
+  readonly caller?: string;
+  readonly endpoint?: string;
+  readonly query?: string;
+  readonly replica?: number;
+  readonly payload?: Payload;
+  readonly condition?: Attempt["condition"] | undefined;
+  readonly malformed?: Attempt["malformed"] | undefined;
+  readonly forged?: boolean;
+  readonly persistent?: boolean;
+  readonly body?: string;
+}
+
+/** Times are in milliseconds, for readable tests; the history holds microseconds. */
+export class HistorySketch {
+  readonly #events: Event[] = [];
+  #attempts = 0;
+  #contract: Contract = strict;
+  #exercises: string[] = [];
+  #books: { effects: boolean; records: boolean } = { effects: true, records: true };
+  #answer: Readonly<Record<string, string>> | null = null;
+
+  contract(changes: Partial<Contract>): this {
+    this.#contract = { ...this.#contract, ...changes };
+    return this;
+  }
+
+  exercises(...ids: string[]): this {
+    this.#exercises = ids;
+    return this;
+  }
+
+  withoutBooks(): this {
+    this.#books = { effects: false, records: false };
+    return this;
+  }
+
+  /** Columns of the effects and where the answer shows them. */
+  answers(columns: Readonly<Record<string, string>>): this {
+    this.#answer = columns;
+    return this;
+  }
+
+  /** One attempt from its invocation to its outcome; without an end it stays open. */
+  attempt(sketch: AttemptSketch, from: number, until: number | null, outcome: Outcome = answer(201)): this {
+    this.#attempts += 1;
+    const operation = sketch.operation ?? "op";
+    const reference = sketch.reference ?? operation;
+    const payload = sketch.payload ?? { kind: "original" };
+    const attempt: Attempt = {
+      id: `a${this.#attempts}`,
+      scenario: SCENARIO,
+      operation,
+      reference,
+      endpoint: sketch.endpoint ?? "create",
+      key: sketch.key === undefined ? "key" : sketch.key,
+      caller: sketch.caller ?? "alice",
+      query: sketch.query ?? "",
+      replica: sketch.replica ?? 0,
+      payload,
+      fingerprint: fingerprintOf(payload, reference),
+      condition: sketch.condition ?? null,
+      malformed: sketch.malformed ?? null,
+      forged: sketch.forged ?? false,
+      persistent: sketch.persistent ?? false,
+      request: { method: "POST", path: "/orders", headers: {}, body: sketch.body ?? JSON.stringify({ reference }) },
+    };
+    this.#events.push({ type: "invoked", at: from * 1000, attempt });
+    if (until !== null) this.#events.push({ type: "completed", at: until * 1000, attemptId: attempt.id, outcome });
+    return this;
+  }
+
+  receipt(receipt: Partial<RaceReceipt>): this {
+    const plain: RaceReceipt = {
+      scenario: SCENARIO,
+      attempts: [],
+      gate: "last-body-byte",
+      releaseSpreadMicros: 100,
+      arrivalSpreadMicros: 100,
+      closestMicros: 10,
+      inFlight: 2,
+      measuredBy: "target",
+      replicas: [0],
+    };
+    this.#events.push({ type: "released", at: 0, receipt: { ...plain, ...receipt } });
+    return this;
+  }
+
+  paused(replica: number, from: number, until: number | null): this {
+    const fault = { type: "fault", scenario: SCENARIO, fault: "pause-replica", replica } as const;
+    this.#events.push({ ...fault, at: from * 1000, state: "injected" });
+    if (until !== null) this.#events.push({ ...fault, at: until * 1000, state: "healed" });
+    return this;
+  }
+
+  /** A reading of the books during the scenario. */
+  observed(at: number, effects: readonly Effect[], records: readonly KeyRecord[] = []): this {
+    const books = { effects, records, quiet: false, failure: null };
+    this.#events.push({ type: "observed", at: at * 1000, scenario: SCENARIO, books });
+    return this;
+  }
+
+  /** The last reading. Without it the effects are unknown. */
+  books(effects: readonly Effect[], { quiet = true }: { quiet?: boolean } = {}): this {
+    const books = { effects, records: [], quiet, failure: null };
+    this.#events.push({ type: "observed", at: 1_000_000, scenario: null, books });
+    return this;
+  }
+
+  events(): readonly Event[] {
+    const run: RunFacts = {
+      runId: "run",
+      seed: 1,
+      startedAt: "2026-12-01T00:00:00Z",
+      version: "0.0.0",
+      target: "sketch",
+      command: "idemproof run",
+      urls: ["http://127.0.0.1:1/"],
+      callers: ["alice", "bob"],
+      callerHeaders: { alice: [], bob: [] },
+      endpoints: {
+        create: { success: [201], invalidStatus: [400], answer: this.#answer, slowMs: null },
+        refund: { success: [201], invalidStatus: [400], answer: this.#answer, slowMs: null },
+      },
+      contract: this.#contract,
+      books: this.#books,
+      completedStates: ["completed"],
+    };
+    const exercises = this.#exercises;
+    return [
+      { type: "run", format: 1, at: 0, run },
+      { type: "scenario", at: 0, id: SCENARIO, state: "started", title: "Tested", requirement: "It works", exercises },
+      ...this.#events,
+      { type: "scenario", at: 1_000_000, id: SCENARIO, state: "finished" },
+      { type: "ended", at: 1_000_000, ending: "done", message: null },
+    ];
+  }
+
+  build(): History {
+    const [history] = historyOf(this.events()).scenarios;
+    if (history === undefined) throw new Error("a sketch has one scenario");
+    return history;
+  }
+}
+
+/** An effect of a reference, with the columns given. */
+export function effect(operation: string, columns: Readonly<Record<string, string>> = {}): Effect {
+  return { operation, columns };
+}
