@@ -3,7 +3,7 @@
  * scenario, read the books when the system is quiet, take everything down, judge what was written.
  */
 import { randomBytes } from "node:crypto";
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Contract } from "./contract.ts";
 import type { Ending, EndpointFacts, RunFacts } from "./event.ts";
@@ -48,7 +48,7 @@ export async function run(
   options: RunOptions,
 ): Promise<Judgement> {
   const path = join(options.directory, "history.ndjson");
-  await mkdir(options.directory, { recursive: true });
+  await clear(options.directory);
   const secrets = secretsOf(target.file);
   {
     await using lab = await Lab.open(target, {
@@ -69,6 +69,20 @@ export async function run(
   }
   options.progress.step("judging");
   return judge(await readHistory(path), invariants);
+}
+
+/** A run that fails before its verdict must not leave the verdict of an earlier one in its place. */
+async function clear(directory: string): Promise<void> {
+  try {
+    await mkdir(directory, { recursive: true });
+    for (const name of ["history.ndjson", "report.json", "junit.xml", "report.md", "logs"]) {
+      await rm(join(directory, name), { recursive: true, force: true });
+    }
+  } catch (error) {
+    throw new Failure("usage", `the report directory ${directory} cannot be used (${messageOf(error)})`, {
+      cause: error,
+    });
+  }
 }
 
 function setStage(
