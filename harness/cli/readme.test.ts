@@ -1,5 +1,5 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -34,11 +34,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-function answer(
-  key: string,
-  body: string,
-  response: { writeHead(status: number, headers: object): { end(text: string): void } },
-): void {
+function answer(key: string, body: string, response: ServerResponse): ServerResponse {
   const type = { "content-type": "application/json" };
   if (!/^[\x21-\x7e]{1,255}$/.test(key)) return response.writeHead(400, type).end('{"error":"key"}');
   const before = answers.get(key);
