@@ -12,11 +12,11 @@ import type { Invariant } from "./invariant.ts";
 import { Journal, readHistory } from "./journal.ts";
 import { type Judgement, judge } from "./judge.ts";
 import { Lab, type RunningTarget } from "./lab/lab.ts";
-import { planContextOf, type RunSize } from "./plan-context.ts";
-import { play } from "./play.ts";
+import type { RunSize } from "./plan-context.ts";
 import { BooksProbe } from "./probes/books.ts";
+import { playAll } from "./programme.ts";
 import { checkPlainRequests } from "./readiness.ts";
-import type { Plan, Scenario } from "./scenario.ts";
+import type { Scenario } from "./scenario.ts";
 import { redacted, secretsOf } from "./secrets.ts";
 import type { Stage } from "./stage.ts";
 import type { Target } from "./target.ts";
@@ -61,7 +61,7 @@ export async function run(
     const stage = setStage(target, lab.target, journal, secrets, options);
     journal.record({ type: "run", format: 1, at: stage.now(), run: factsOf(stage, options) });
     await checkPlainRequests(stage);
-    const { ending, message } = await playAll(stage, scenarios, options);
+    const { ending, message } = await playToTheEnd(stage, scenarios, options);
     options.progress.step("waiting until the system is quiet");
     await readBooks(stage);
     journal.record({ type: "ended", at: stage.now(), ending, message });
@@ -103,32 +103,20 @@ function setStage(
   };
 }
 
-async function playAll(
+/** However the playing ends, the run goes on to read the books and to judge what there is. */
+async function playToTheEnd(
   stage: Stage,
   scenarios: readonly Scenario[],
-  options: RunOptions,
+  { size, progress, signal }: RunOptions,
 ): Promise<{ ending: Ending; message: string | null }> {
   try {
-    for (const [index, scenario] of scenarios.entries()) {
-      options.progress.scenario(index + 1, scenarios.length, scenario.title);
-      const plan = planOf(stage, scenario, options.size);
-      if ("skip" in plan) {
-        const { id, title } = scenario;
-        stage.journal.record({ type: "scenario", at: stage.now(), id, state: "skipped", title, reason: plan.skip });
-        continue;
-      }
-      await play(stage, scenario, plan);
-    }
+    await playAll(stage, scenarios, size, progress.scenario);
     return { ending: "done", message: null };
   } catch (error) {
-    if (options.signal.aborted) return { ending: "interrupted", message: null };
+    if (signal.aborted) return { ending: "interrupted", message: null };
     const ending = error instanceof Failure && error.code === "target-lost" ? "target-lost" : "failed";
     return { ending, message: redacted(messageOf(error), stage.secrets) };
   }
-}
-
-function planOf(stage: Stage, scenario: Scenario, size: RunSize): Plan {
-  return scenario.plan(planContextOf(stage.target, stage.running, size, scenario));
 }
 
 async function readBooks(stage: Stage): Promise<void> {
