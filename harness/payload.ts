@@ -46,12 +46,17 @@ function bodyText(operation: TargetOperation, payload: Payload): string {
     case "changed":
       return JSON.stringify(changed(operation, body, [payload.field]));
     case "other":
-      return JSON.stringify(changed(operation, body, changeableFields(operation)));
+      return JSON.stringify(changed(operation, body, fieldsBesideReference(operation, body)));
     case "invalid":
       return varied(operation, operation.invalid);
     case "pair":
       return varied(operation, operation.different[payload.index]?.[payload.side === "first" ? 0 : 1]);
   }
+}
+
+/** An operation of its own has a reference of its own; changing that text too would hide its effect from the books. */
+function fieldsBesideReference(operation: TargetOperation, body: JsonObject | null): readonly string[] {
+  return changeableFields(operation).filter((field) => !String(valueAt(body, field)).includes("${operation}"));
 }
 
 function plainText({ request: { body } }: TargetOperation): string {

@@ -1,0 +1,48 @@
+/** Just before retention ends the answer is still there; after it the key is new. */
+import { keyOf, times } from "../harness/plan.ts";
+import type { AttemptPlan, Scenario } from "../harness/scenario.ts";
+
+/** A longer retention is not waited for. */
+const RETENTION_MS_MAX = 30_000;
+const MARGIN_MS = 700;
+
+const scenario: Scenario = {
+  id: "expired-retention",
+  title: "Expired retention",
+  requirement: "Within retention the answer is replayed; after it the key stands for a new operation",
+  exercises: ["retention-is-kept"],
+  beside: true,
+
+  plan({ samples, endpoints, callers, contract }) {
+    const { retentionMs } = contract;
+    if (retentionMs === "undocumented") return { skip: "the contract leaves retention undocumented" };
+    if (retentionMs > RETENTION_MS_MAX) {
+      return {
+        skip: `retention is ${retentionMs} ms and is not waited for; give the target one of ${RETENTION_MS_MAX} ms or less and say so in contract.retentionMs`,
+      };
+    }
+    const first = times(
+      samples * 2,
+      (sample): AttemptPlan => ({ operation: `s${sample}`, endpoint: endpoints[0].name, caller: callers[0] }),
+    );
+    const later = first.map(
+      ({ operation, ...plan }): AttemptPlan => ({
+        ...plan,
+        operation: `${operation}-later`,
+        key: keyOf(operation),
+      }),
+    );
+    return [
+      { do: "send", attempts: first },
+      { do: "wait", ms: Math.ceil(retentionMs * 0.6) },
+      { do: "send", attempts: first },
+      { do: "wait", ms: Math.ceil(retentionMs * 0.4) + MARGIN_MS },
+      // Whether a replay extends retention is nobody's promise, so a whole retention passes without one.
+      { do: "wait", ms: Math.ceil(retentionMs * 0.6) },
+      { do: "send", attempts: later },
+      { do: "send", attempts: later },
+    ];
+  },
+};
+
+export default scenario;
