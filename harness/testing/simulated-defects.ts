@@ -30,7 +30,9 @@ export type Defect =
   | "missing-key-executes"
   | "malformed-key-accepted"
   /** A request that carries the replay's marker is taken for one that the key layer has let through. */
-  | "marker-trusted"
+  | "marker-skips-key-layer"
+  /** A request that carries the replay's marker gets it back, as if its answer were a replay. */
+  | "marker-echoed"
   | "server-error-stored"
   | "validation-error-released"
   /** The 422 becomes the stored answer. */
