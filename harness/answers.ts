@@ -82,7 +82,7 @@ function matches(pattern: AnswerPattern, outcome: Responded): boolean {
 
 /** Allowed answers as words: `400 or 409 with /code "busy"`. */
 export function patternsText(patterns: readonly AnswerPattern[]): string {
-  return patterns.map(patternText).join(" or ");
+  return [...new Set(patterns.map(patternText))].join(" or ");
 }
 
 function patternText(pattern: AnswerPattern): string {

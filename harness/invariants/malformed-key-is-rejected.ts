@@ -49,12 +49,7 @@ function allowedFor(
   promised: readonly AnswerPattern[],
   { key }: Contract,
 ): readonly AnswerPattern[] {
-  const asMissing = malformed === "empty" && typeof key.missing !== "string" ? key.missing : [];
-  return [...promised, ...asMissing.filter((pattern) => !promised.some((one) => equal(one, pattern)))];
-}
-
-function equal(one: AnswerPattern, other: AnswerPattern): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+  return malformed === "empty" && typeof key.missing !== "string" ? [...promised, ...key.missing] : promised;
 }
 
 /** By a limit, by a gateway, or because the request is invalid for another reason too. */
