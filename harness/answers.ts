@@ -25,12 +25,22 @@ export function endpointOf(history: History, recorded: Recorded): EndpointFacts 
 export function isSuccess(history: History, recorded: Recorded): recorded is Answered {
   return (
     isAnswered(recorded) &&
+    !saysInFlight(history.contract, recorded) &&
     (endpointOf(history, recorded).success.includes(recorded.outcome.status) || isStatusOfReplay(history, recorded))
   );
 }
 
 function isStatusOfReplay(history: History, recorded: Answered): boolean {
   return history.contract.replay.statuses.includes(recorded.outcome.status);
+}
+
+/** With publishers that answer "still at work" under the status of a success, the body tells the two apart. */
+function saysInFlight(contract: Contract, { outcome }: Answered): boolean {
+  const { answers } = contract.inFlight;
+  return (
+    answers !== "undocumented" &&
+    answers.some((one) => "pointer" in one && one.pointer !== undefined && matches(one, outcome))
+  );
 }
 
 /** Was the attempt told that its duplicate is in flight? */
@@ -67,6 +77,19 @@ export function isMarkedReplay(contract: Contract, answered: Answered): boolean 
   const { marker } = contract.replay;
   if (marker === null) return null;
   return answered.outcome.headers[marker.header.toLowerCase()]?.toLowerCase() === marker.value.toLowerCase();
+}
+
+/** Statuses that speak of the caller or of his rate. */
+const NOT_ABOUT_KEYS: readonly number[] = [401, 403, 429];
+
+/** Was it refused for a reason that has nothing to do with its key, as far as anyone can tell? */
+export function isUnrelatedRefusal(contract: Contract, recorded: Recorded): recorded is Answered {
+  return (
+    isAnswered(recorded) &&
+    NOT_ABOUT_KEYS.includes(recorded.outcome.status) &&
+    !isConflict(contract, recorded) &&
+    !isMismatch(contract, recorded)
+  );
 }
 
 export function matchesAny(patterns: readonly AnswerPattern[], outcome: Responded): boolean {
