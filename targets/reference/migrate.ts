@@ -3,6 +3,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Pool } from "pg";
 
+/** They are not compiled: they stay where they are written. */
+export const MIGRATIONS = join(import.meta.dirname, "..", "..", "..", "targets", "reference", "migrations");
+
 /** Any number that nothing else in the database uses for an advisory lock. */
 const MIGRATION_LOCK = 7_229_100_411;
 

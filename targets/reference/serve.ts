@@ -1,18 +1,13 @@
 /** Opens the database, builds the service once or twice, and listens until it is told to end. */
-import { join } from "node:path";
-import pg from "pg";
 import { buildApp } from "./app.ts";
 import type { Steps } from "./idempotency/plugin.ts";
-import { migrate } from "./migrate.ts";
+import { MIGRATIONS, migrate } from "./migrate.ts";
+import { openPool } from "./pool.ts";
 import { settingsOf } from "./settings.ts";
-
-/** The migrations are not compiled: they stay where they are written. */
-const MIGRATIONS = join(import.meta.dirname, "..", "..", "..", "targets", "reference", "migrations");
 
 export async function serve(steps?: Partial<Steps>): Promise<void> {
   const settings = settingsOf(process.env);
-  const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: settings.poolSize });
-  pool.on("error", (error) => console.error("an idle database connection failed:", error.message));
+  const pool = openPool(settings);
   await migrate(pool, MIGRATIONS);
   const options = { ...settings, pool, ...(steps ? { steps } : {}) };
   const app = await buildApp({ ...options, http2: false });
