@@ -13,6 +13,8 @@ export async function migrate(pool: Pool, directory: string): Promise<void> {
   const client = await pool.connect();
   try {
     await client.query("begin");
+    // Reading a file may take as long as it takes.
+    await client.query("set local idle_in_transaction_session_timeout = 0");
     // Until this transaction ends, other replicas wait here and then find everything applied.
     await client.query("select pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
     await client.query("create table if not exists migrations (name text primary key)");

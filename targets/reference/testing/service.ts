@@ -3,9 +3,12 @@ import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import { type AppOptions, buildApp } from "../app.ts";
 import { openPool } from "../pool.ts";
+import type { Gate } from "./gate.ts";
 
 export interface ServiceOptions extends Partial<AppOptions> {
   readonly poolSize?: number;
+  /** Held by this replica's handlers; opened when it is closed, so that a failed test does not hang. */
+  readonly gate?: Gate;
 }
 
 export interface Sent {
@@ -28,10 +31,12 @@ export interface Answer {
 export class Service implements AsyncDisposable {
   readonly app: FastifyInstance;
   readonly pool: pg.Pool;
+  readonly #gate: Gate | undefined;
 
-  private constructor(app: FastifyInstance, pool: pg.Pool) {
+  private constructor(app: FastifyInstance, pool: pg.Pool, gate: Gate | undefined) {
     this.app = app;
     this.pool = pool;
+    this.#gate = gate;
   }
 
   /** Leases and retention are long and the cleanup is off, so that nothing ends unless the test ends it. */
@@ -47,9 +52,10 @@ export class Service implements AsyncDisposable {
       workMs: 0,
       lab: true,
       http2: false,
+      logLevel: "silent",
       ...options,
     });
-    return new Service(app, pool);
+    return new Service(app, pool, options.gate);
   }
 
   async send({ key, body, path = "/orders", caller = "alice", headers = {} }: Sent): Promise<Answer> {
@@ -68,6 +74,7 @@ export class Service implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#gate?.open();
     await this.app.close();
     await this.pool.end();
   }
