@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { ClaimLost } from "./idempotency/complete.ts";
 import type { Steps } from "./idempotency/plugin.ts";
+import { Problem } from "./idempotency/problem.ts";
 import { Database } from "./testing/database.ts";
 import { Gate } from "./testing/gate.ts";
 import { type Answer, headersOf, orderNamed, promised, Service } from "./testing/service.ts";
@@ -43,7 +44,7 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
   async function heldService(gate: Gate): Promise<Service> {
     const complete: Steps["complete"] = async (...given) => {
       await gate.pass();
-      return store.complete(...given);
+      return store.steps.complete(...given);
     };
     return Service.open(database.url, { gate, steps: { ...store.steps, complete } });
   }
@@ -257,7 +258,7 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
   test("a completion whose claim was taken leaves no ledger row and no answer", async () => {
     const identity = { scope: "test", key: randomUUID() };
     const durations = { leaseMs: 60_000, retentionMs: 60_000 };
-    const held = await store.claim(one.pool, identity, "hash", durations);
+    const held = await store.steps.claim(one.pool, identity, "hash", durations);
     if (!held.won) throw new Error("nobody else claims this key");
     const lost = { ...held.claim, fencingToken: String(BigInt(held.claim.fencingToken) + 1n) };
     const effect: Parameters<Steps["complete"]>[2] = async (transaction) => {
@@ -267,34 +268,35 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
       );
       return { status: 201, headers: {}, body: "" };
     };
-    await expect(store.complete(one.pool, lost, effect)).rejects.toBeInstanceOf(ClaimLost);
+    await expect(store.steps.complete(one.pool, lost, effect)).rejects.toBeInstanceOf(ClaimLost);
     expect(await effectsOf(identity.key)).toBe(0);
     expect(await recordsOf(identity.key)).toMatchObject([{ state: "in_progress", response_status: null }]);
-    await store.complete(one.pool, held.claim, effect);
+    await store.steps.complete(one.pool, held.claim, effect);
     expect(await effectsOf(identity.key)).toBe(1);
-    await expect(store.complete(one.pool, held.claim, effect)).rejects.toBeInstanceOf(ClaimLost);
+    await expect(store.steps.complete(one.pool, held.claim, effect)).rejects.toBeInstanceOf(ClaimLost);
     expect(await effectsOf(identity.key)).toBe(1);
   });
 
   test("a token is never given twice, not even after its record was forgotten", async () => {
     const identity = { scope: "test", key: randomUUID() };
     const over = { leaseMs: 0, retentionMs: 0 };
-    const zombie = await store.claim(one.pool, identity, "first", over);
+    const zombie = await store.steps.claim(one.pool, identity, "first", over);
     await database.pool.query(`delete from ${store.table} where key = $1`, [identity.key]);
-    const holder = await store.claim(one.pool, identity, "second", { leaseMs: 60_000, retentionMs: 60_000 });
+    const holder = await store.steps.claim(one.pool, identity, "second", { leaseMs: 60_000, retentionMs: 60_000 });
     if (!zombie.won || !holder.won) throw new Error("nobody else claims this key");
     const answer = async () => ({ status: 201, headers: {}, body: "" });
-    await expect(store.complete(one.pool, zombie.claim, answer)).rejects.toBeInstanceOf(ClaimLost);
-    await store.complete(one.pool, holder.claim, answer);
+    await expect(store.steps.complete(one.pool, zombie.claim, answer)).rejects.toBeInstanceOf(ClaimLost);
+    await store.steps.complete(one.pool, holder.claim, answer);
   });
 
   test("only the holder releases", async () => {
+    const failure = new Problem(503, "unavailable", "The handler failed");
     const identity = { scope: "test", key: randomUUID() };
-    const held = await store.claim(one.pool, identity, "hash", { leaseMs: 60_000, retentionMs: 60_000 });
+    const held = await store.steps.claim(one.pool, identity, "hash", { leaseMs: 60_000, retentionMs: 60_000 });
     if (!held.won) throw new Error("nobody else claims this key");
-    await store.release(one.pool, { ...held.claim, fencingToken: "0" });
+    await store.steps.fail(one.pool, { ...held.claim, fencingToken: "0" }, failure);
     expect(await recordsOf(identity.key)).toMatchObject([{ state: "in_progress" }]);
-    await store.release(one.pool, held.claim);
+    await store.steps.fail(one.pool, held.claim, failure);
     expect(await recordsOf(identity.key)).toMatchObject([{ state: "failed_retryable" }]);
   });
 
@@ -325,6 +327,23 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     expect(await recordsOf(key)).toHaveLength(1);
   });
 
+  test("a cleanup beside the reuse of what it removes costs no key its one new operation", async () => {
+    const keys = times(40, () => randomUUID());
+    await Promise.all(keys.map((key) => one.send({ key, body: orderNamed(key) })));
+    await Promise.all(keys.map(expireRetention));
+    const cleaning = times(10, () => store.steps.cleanUp(database.pool, new AbortController().signal));
+    const sending = [...keys, ...keys].map((key, index) =>
+      (index % 2 ? one : other).send({ key, body: orderNamed(key) }),
+    );
+    const answers = await Promise.all(sending);
+    await Promise.all(cleaning);
+    expect(statusesOf(answers).filter((status) => status !== 201 && status !== 409)).toEqual([]);
+    for (const key of keys) {
+      expect(await effectsOf(key)).toBe(2);
+      expect(await recordsOf(key)).toMatchObject([{ state: "completed" }]);
+    }
+  });
+
   test("a claim that is still at work outlives its retention", async () => {
     const gate = new Gate();
     await using holder = await heldService(gate);
@@ -341,7 +360,7 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
   test("a connection lost in mid-transaction fails that request alone, and a retry executes", async () => {
     let isFirst = true;
     const complete: Steps["complete"] = (pool, claim, effect) =>
-      store.complete(pool, claim, async (transaction) => {
+      store.steps.complete(pool, claim, async (transaction) => {
         const answer = await effect(transaction);
         if (isFirst) {
           isFirst = false;
@@ -361,7 +380,7 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
 
   test("an error after the commit reopens nothing: a retry replays", async () => {
     const complete: Steps["complete"] = async (...given) => {
-      await store.complete(...given);
+      await store.steps.complete(...given);
       throw new Error("the connection was lost before the commit was acknowledged");
     };
     await using service = await Service.open(database.url, { steps: { ...store.steps, complete } });
@@ -419,7 +438,7 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     const gate = new Gate();
     // Stands still where a stopped process is worst: its record locked, nothing committed.
     const complete: Steps["complete"] = (pool, claim, effect) =>
-      store.complete(pool, claim, async (transaction) => {
+      store.steps.complete(pool, claim, async (transaction) => {
         const answer = await effect(transaction);
         await transaction.query(`update ${store.table} set recovery_point = 'stopped' where key = $1`, [claim.key]);
         await gate.pass();

@@ -44,6 +44,7 @@ export async function completeBy(
 export async function inTransaction<Result>(
   pool: Pool,
   work: (transaction: PoolClient) => Promise<Result>,
+  begin = "begin",
 ): Promise<Result> {
   const client = await pool.connect();
   let lost: (Error & { code?: string }) | undefined;
@@ -53,7 +54,7 @@ export async function inTransaction<Result>(
   };
   client.on("error", onError);
   try {
-    await client.query("begin");
+    await client.query(begin);
     const result = await work(client);
     await client.query("commit");
     return result;
