@@ -280,12 +280,18 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
   test("a token is never given twice, not even after its record was forgotten", async () => {
     const identity = { scope: "test", key: randomUUID() };
     const over = { leaseMs: 0, retentionMs: 0 };
-    const zombie = await store.steps.claim(one.pool, identity, "first", over);
+    const first = await store.steps.claim(one.pool, identity, "first", over);
+    const found = await store.steps.claim(one.pool, identity, "first", over);
+    if (!first.won || found.won) throw new Error("nobody else claims this key");
+    const second = await store.steps.takeOver(one.pool, identity, found.record, "first", over);
+    if (second === null) throw new Error("nobody else takes this key over");
     await database.pool.query(`delete from ${store.table} where key = $1`, [identity.key]);
-    const holder = await store.steps.claim(one.pool, identity, "second", { leaseMs: 60_000, retentionMs: 60_000 });
-    if (!zombie.won || !holder.won) throw new Error("nobody else claims this key");
+    const holder = await store.steps.claim(one.pool, identity, "other", { leaseMs: 60_000, retentionMs: 60_000 });
+    if (!holder.won) throw new Error("nobody else claims this key");
     const answer = async () => ({ status: 201, headers: {}, body: "" });
-    await expect(store.steps.complete(one.pool, zombie.claim, answer)).rejects.toBeInstanceOf(ClaimLost);
+    for (const zombie of [first.claim, second]) {
+      await expect(store.steps.complete(one.pool, zombie, answer)).rejects.toBeInstanceOf(ClaimLost);
+    }
     await store.steps.complete(one.pool, holder.claim, answer);
   });
 

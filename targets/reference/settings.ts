@@ -1,7 +1,7 @@
 /** The service's settings, from the environment. Every one has a value that suits production, or is required. */
 
 const KEY_STORES = ["table", "partitioned"] as const;
-export type KeyStore = (typeof KEY_STORES)[number];
+type KeyStore = (typeof KEY_STORES)[number];
 
 export interface Settings {
   readonly port: number;
