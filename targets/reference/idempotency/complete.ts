@@ -18,12 +18,9 @@ const COMPLETE = `
 export type EffectInTransaction = (transaction: PoolClient) => Promise<StoredAnswer>;
 
 export async function complete(pool: Pool, claim: Claim, effect: EffectInTransaction): Promise<StoredAnswer> {
-  const client = await pool.connect();
-  let broken: Error | undefined;
-  try {
-    await client.query("begin");
-    const answer = await effect(client);
-    const { rowCount } = await client.query(COMPLETE, [
+  return inTransaction(pool, async (transaction) => {
+    const answer = await effect(transaction);
+    const { rowCount } = await transaction.query(COMPLETE, [
       claim.scope,
       claim.key,
       claim.fencingToken,
@@ -32,8 +29,22 @@ export async function complete(pool: Pool, claim: Claim, effect: EffectInTransac
       answer.body,
     ]);
     if (rowCount !== 1) throw new ClaimLost();
-    await client.query("commit");
     return answer;
+  });
+}
+
+/** Commits what `work` did, or nothing of it when it throws. */
+export async function inTransaction<Result>(
+  pool: Pool,
+  work: (transaction: PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query("begin");
+    const result = await work(client);
+    await client.query("commit");
+    return result;
   } catch (error) {
     // A connection on which even the rollback fails is not given back to the pool.
     await client.query("rollback").catch((failure: Error) => {
