@@ -26,7 +26,7 @@ const ABSURD_RETRY_AFTER_SECONDS = 86_400;
 /** Defects with which a holder finishes whatever became of its claim. */
 const UNFENCED: readonly Defect[] = ["check-then-act", "takeover-without-fencing", "cleanup-deletes-live-claim"];
 
-type Held = { readonly claim: Claim } | { readonly answer: StoredAnswer };
+type Held = { readonly claim: Claim } | { readonly answer: StoredAnswer | null };
 type Seen = { readonly seen: StoredRecord; readonly seenAt: Micros };
 
 export interface LifecycleOptions {
@@ -76,6 +76,7 @@ export class SimulatedLifecycle {
   /** The claim, or what is answered without one: a replay, a conflict, a mismatch. */
   *#claimOrAnswer(at: SimulatedReplica, work: Work): Process<Held> {
     for (;;) {
+      if (this.#isDropped(work)) return { answer: null };
       const result = yield* this.#claim(at, work);
       if ("claim" in result) return result;
       const { seen, seenAt } = result;
@@ -85,6 +86,7 @@ export class SimulatedLifecycle {
         case "replay":
           return { answer: this.#replay(seen.answer) };
         case "conflict":
+          if (this.#has("duplicate-hangs")) yield new Bell();
           if (this.#options.liberties.duplicates === "conflict") {
             return { answer: this.#inFlight(seen.leaseUntil - seenAt) };
           }
@@ -168,6 +170,7 @@ export class SimulatedLifecycle {
   /** The wait that is promised is the rest of the lease. */
   #inFlight(leaseLeft: Micros): StoredAnswer {
     if (this.#has("duplicate-gets-server-error")) return problem(500, "internal-error");
+    if (this.#has("duplicate-gets-made-up-success")) return { status: 201, headers: {}, body: "{}" };
     if (this.#has("conflict-undocumented")) return problem(425, "too-early");
     const answer = problem(409, "request-in-flight");
     if (this.#has("conflict-without-retry-after")) return answer;
@@ -177,13 +180,16 @@ export class SimulatedLifecycle {
   }
 
   *#execute(at: SimulatedReplica, work: Work, claim: Claim): Process<StoredAnswer | null> {
-    if (work.order === null) return yield* this.#settle(at, work, claim);
-    if (failsOnPurpose(work.request)) {
+    const { order, request } = work;
+    if (order === null) return yield* this.#settle(at, work, claim);
+    if (failsOnPurpose(request)) {
+      if (this.#has("failure-after-effect"))
+        yield* at.statement(() => this.#options.ledger.push(this.#effectOf(order)));
       yield* at.rowStatement(claim, () => this.#release(at, claim));
       return unavailable();
     }
-    yield* this.#work(at, work.request);
-    if (this.#options.liberties.hungUp === "dropped" && work.isHungUp()) return null;
+    yield* this.#work(at, request);
+    if (this.#isDropped(work)) return null;
     return yield* this.#settle(at, work, claim);
   }
 
@@ -195,7 +201,7 @@ export class SimulatedLifecycle {
     else store.change(claim, { state: "failed_retryable" });
   }
 
-  *#settle(at: SimulatedReplica, work: Work, claim: Claim): Process<StoredAnswer> {
+  *#settle(at: SimulatedReplica, work: Work, claim: Claim): Process<StoredAnswer | null> {
     const answer = yield* this.#complete(at, work, claim);
     if (answer !== null) return answer;
     // The new holder has finished, or is about to: this client gets what a retry would get.
@@ -214,7 +220,8 @@ export class SimulatedLifecycle {
     const effect = yield* at.statement(() => (order === null ? null : this.#effectOf(order)));
     const answer = effect === null ? invalidOrder() : this.#accepted(effect);
     const isHeld = yield* at.rowStatement(claim, () => this.#lockHeld(at, claim));
-    if (!isHeld) return null;
+    if (!isHeld && !this.#has("zombie-overwrites-answer")) return null;
+    if (!isHeld) return yield* at.rowStatement(claim, () => this.#overwrite(at, claim, answer));
     yield* at.statement(() => {
       if (effect !== null && !this.#has("lost-effect")) this.#options.ledger.push(effect);
       this.#finish(at, work, claim, answer);
@@ -229,6 +236,11 @@ export class SimulatedLifecycle {
     const isHeld = isUnfenced || hasToken || store.isHeldBy(claim);
     if (isHeld) store.lock(claim);
     return isHeld;
+  }
+
+  #overwrite({ store }: SimulatedReplica, claim: Claim, answer: StoredAnswer): StoredAnswer {
+    store.change(claim, { answer });
+    return answer;
   }
 
   #finish({ store }: SimulatedReplica, work: Work, claim: Claim, answer: StoredAnswer): void {
@@ -273,6 +285,10 @@ export class SimulatedLifecycle {
   #freeLock(): void {
     this.#isLockTaken = false;
     this.#lockFreed.ring();
+  }
+
+  #isDropped({ isHungUp }: Work): boolean {
+    return this.#options.liberties.hungUp === "dropped" && isHungUp();
   }
 
   get #now(): Micros {

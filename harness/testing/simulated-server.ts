@@ -17,9 +17,9 @@ import { SimulatedReplica } from "./simulated-replica.ts";
 import { SimulatedStore } from "./simulated-store.ts";
 import type { Process, VirtualTime } from "./virtual-time.ts";
 
-/** What the server does where its contract says nothing. */
+/** What the server does where its contract says nothing: no run outlasts its retention. */
 const LEASE_MS = 1_000;
-const RETENTION_MS = 4_000;
+const RETENTION_MS = 86_400_000;
 const CLEAN_UP_EVERY_MS = 200;
 const LIVE_CLAIM_DROPPED_AFTER_MS = 100;
 
