@@ -159,7 +159,7 @@ class Player {
   async #observe(): Promise<void> {
     if (!this.#stage.books.exists) return;
     const from = this.#stage.now();
-    const books = await this.#stage.books.read();
+    const books = await this.#stage.books.read(this.#stage.signal);
     this.#stage.journal.record({ type: "observed", at: this.#stage.now(), from, scenario: this.#scenario, books });
   }
 

@@ -7,8 +7,8 @@ import { AttemptBuilder, type BuilderStage, type BuiltAttempt } from "../attempt
 import { receiptOf } from "../burst/receipt.ts";
 import type { Event, Gate } from "../event.ts";
 import type { RunningTarget } from "../lab/lab.ts";
+import { RESOLVE_MARGIN_MS } from "../lease.ts";
 import type { Outcome } from "../operation.ts";
-import { RESOLVE_MARGIN_MS } from "../play.ts";
 import type { AttemptPlan, Step } from "../scenario.ts";
 import { redactedOutcome } from "../secrets.ts";
 import type { SimulatedBooks } from "./simulated-books.ts";
