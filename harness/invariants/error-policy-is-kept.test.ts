@@ -224,7 +224,7 @@ test("agrees with a brute-force checker", () => {
       }
       return resultOf(checked, violated);
     },
-    8_000,
+    5_000,
     histories,
   );
 });
