@@ -32,6 +32,8 @@ export interface BurstOptions {
   readonly urls: readonly URL[];
   readonly http2Urls: readonly URL[];
   readonly now: () => Micros;
+  /** The run is to stop: the clients hang up. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Landed {
@@ -48,6 +50,11 @@ export async function burst(
 ): Promise<readonly Landed[]> {
   using connections = new Http2Connections(options.http2Urls);
   const exchanges = shots.map(({ request, replica }) => open(request, replica, options, connections));
+  const hangUp = (): void => {
+    for (const exchange of exchanges) exchange.abort();
+  };
+  options.signal?.addEventListener("abort", hangUp);
+  if (options.signal?.aborted) hangUp();
   try {
     await atTheGate(exchanges, connections);
     if (options.gate !== "none") await sleep(settleMs(exchanges.length));
@@ -62,7 +69,8 @@ export async function burst(
       }),
     );
   } finally {
-    for (const exchange of exchanges) exchange.abort();
+    options.signal?.removeEventListener("abort", hangUp);
+    hangUp();
   }
 }
 
