@@ -41,6 +41,14 @@ test("a first answer that calls itself a replay is a violation", () => {
   });
 });
 
+test("a marker with another value is no marker", () => {
+  const denied = answer(201, { id: 1 }, { "idempotency-replayed": "false" });
+  const history = new HistorySketch().attempt({}, 0, 20, denied).attempt({}, 30, 40, denied).build();
+  expect(replayIsMarked.check(history)).toMatchObject({
+    violations: [{ attempts: ["a1", "a2"], actual: "idempotency-replayed: false" }],
+  });
+});
+
 test("an unmarked first answer and marked replays are right, whatever the case of the marker", () => {
   const loud = answer(201, { id: 1 }, { "idempotency-replayed": "TRUE" });
   const history = new HistorySketch().attempt({}, 0, 20, plain).attempt({}, 30, 40, marked).attempt({}, 50, 60, loud);
