@@ -59,6 +59,14 @@ export function isServerError(recorded: Recorded): recorded is Answered {
   return isAnswered(recorded) && recorded.outcome.status >= 500;
 }
 
+/** Statuses by which a rate limit or a gateway answers in the place of the target's key layer. */
+const TURNED_AWAY: readonly number[] = [429, 502, 503, 504];
+
+/** Was it turned away before, or instead of, any look at its key? */
+export function isTurnedAway(recorded: Recorded): recorded is Answered {
+  return isAnswered(recorded) && TURNED_AWAY.includes(recorded.outcome.status);
+}
+
 /** Was it refused for its content: a 4xx that is neither conflict nor success? */
 export function isValidationError(history: History, recorded: Recorded): recorded is Answered {
   return isAnswered(recorded) && endpointOf(history, recorded).invalidStatus.includes(recorded.outcome.status);
@@ -95,6 +103,17 @@ function matches(pattern: AnswerPattern, outcome: Responded): boolean {
   return pattern.value === undefined ? found !== undefined : String(found) === pattern.value;
 }
 
+/** Allowed answers as words: `400 or 409 with /code "busy"`. */
+export function patternsText(patterns: readonly AnswerPattern[]): string {
+  return [...new Set(patterns.map(patternText))].join(" or ");
+}
+
+function patternText(pattern: AnswerPattern): string {
+  if (!("pointer" in pattern) || pattern.pointer === undefined) return String(pattern.status);
+  const value = pattern.value === undefined ? "" : ` ${JSON.stringify(pattern.value)}`;
+  return `${pattern.status} with ${pattern.pointer}${value}`;
+}
+
 /** The first difference of two answers in status, body or the headers named, as words; null when equal. */
 export function difference(
   first: Responded,
@@ -102,7 +121,9 @@ export function difference(
   contract: Contract,
   headers: readonly string[],
 ): { readonly what: string; readonly expected: string; readonly actual: string } | null {
-  if (first.status !== later.status && !contract.replay.statuses.includes(later.status)) {
+  // Of two attempts in flight together the replay's answer may be received first, so either one may be the replay.
+  const { statuses } = contract.replay;
+  if (first.status !== later.status && !statuses.includes(later.status) && !statuses.includes(first.status)) {
     return { what: "status", expected: String(first.status), actual: String(later.status) };
   }
   if (contract.replay.body === "verbatim" && !sameBody(first.body, later.body)) {

@@ -158,8 +158,9 @@ class Player {
 
   async #observe(): Promise<void> {
     if (!this.#stage.books.exists) return;
-    const books = await this.#stage.books.read();
-    this.#stage.journal.record({ type: "observed", at: this.#stage.now(), scenario: this.#scenario, books });
+    const from = this.#stage.now();
+    const books = await this.#stage.books.read(this.#stage.signal);
+    this.#stage.journal.record({ type: "observed", at: this.#stage.now(), from, scenario: this.#scenario, books });
   }
 
   /** Sends attempts together and records how each of them ended, as it ends. */

@@ -22,6 +22,13 @@ const payload: fc.Arbitrary<Payload> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.constant<Payload>({ kind: "other" }) },
   { weight: 1, arbitrary: fc.constant<Payload>({ kind: "invalid" }) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<Payload>(
+      { kind: "pair", index: 0, side: "first" },
+      { kind: "pair", index: 0, side: "second" },
+    ),
+  },
 );
 
 const outcome: fc.Arbitrary<Outcome> = fc.oneof(
@@ -29,7 +36,7 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
     weight: 6,
     arbitrary: fc
       .record({
-        status: fc.constantFrom(201, 201, 201, 400, 409, 422, 503),
+        status: fc.constantFrom(201, 201, 201, 201, 400, 403, 404, 409, 422, 429, 503),
         id: fc.constantFrom("1", "2", "one", "two"),
         marked: fc.boolean(),
         location: fc.constantFrom("/1", "/2"),
@@ -86,6 +93,14 @@ const records: fc.Arbitrary<KeyRecord[]> = fc.array(
   { maxLength: 2 },
 );
 
+const treatment = fc.constantFrom<Contract["scope"]["caller"]>(
+  ["separate"],
+  ["mismatch"],
+  ["shared"],
+  ["separate", "mismatch"],
+  "undocumented",
+);
+
 /** Contracts that differ where invariants look: short lease and retention, and the silent one. */
 const contract: fc.Arbitrary<Partial<Contract>> = fc.oneof(
   {
@@ -101,6 +116,26 @@ const contract: fc.Arbitrary<Partial<Contract>> = fc.oneof(
       fingerprint: "undocumented",
       scope: { caller: "undocumented", endpoint: "undocumented", query: "undocumented" },
     }),
+  },
+  // Contracts of other publishers: scopes that are shared or refused, other fingerprints, silence on single promises.
+  {
+    weight: 3,
+    arbitrary: fc.record(
+      {
+        retentionMs: fc.constantFrom(20, 86_400_000),
+        scope: fc.record({ caller: treatment, endpoint: treatment, query: treatment }),
+        fingerprint: fc.constantFrom<Contract["fingerprint"]>("canonical", "raw", "none"),
+        mismatchInFlight: fc.constant("undocumented" as const),
+        key: fc
+          .record({
+            missing: fc.constantFrom<Contract["key"]["missing"]>("executes", "undocumented"),
+            malformed: fc.constantFrom<Contract["key"]["malformed"]>([{ status: 400 }], "undocumented"),
+            caseSensitive: fc.constantFrom<Contract["key"]["caseSensitive"]>(true, "undocumented"),
+          })
+          .map((changes) => ({ ...strict.key, ...changes })),
+      },
+      { requiredKeys: [] },
+    ),
   },
 );
 
