@@ -159,17 +159,17 @@ class Player {
   async #observe(): Promise<void> {
     if (!this.#stage.books.exists) return;
     const from = this.#stage.now();
-    const books = await this.#stage.books.read();
+    const books = await this.#stage.books.read(this.#stage.signal);
     this.#stage.journal.record({ type: "observed", at: this.#stage.now(), from, scenario: this.#scenario, books });
   }
 
   /** Sends attempts together and records how each of them ended, as it ends. */
   async #fire(built: readonly BuiltAttempt[], gate: Gate): Promise<readonly Landed[]> {
-    const { journal, running, secrets, now, timeoutMs } = this.#stage;
+    const { journal, running, secrets, now, timeoutMs, signal } = this.#stage;
     for (const { attempt } of built) journal.record({ type: "invoked", at: now(), attempt });
     return burst(
       built.map(({ attempt, request, abortAfterMs }) => ({ replica: attempt.replica, request, abortAfterMs })),
-      { gate, timeoutMs, urls: running.urls, http2Urls: running.http2Urls, now },
+      { gate, timeoutMs, urls: running.urls, http2Urls: running.http2Urls, now, signal },
       (index, { completedAt, outcome }) => {
         const attemptId = built[index]?.attempt.id ?? "";
         journal.record({ type: "completed", at: completedAt, attemptId, outcome: redactedOutcome(outcome, secrets) });

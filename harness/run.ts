@@ -101,6 +101,7 @@ function setStage(
     postgres: running.postgres,
     isOurs: (reference) => reference.startsWith(runId),
     isOurKey: (key) => keys.has(key),
+    secrets,
   });
   const now = (): number => Math.round((performance.now() - began) * 1000);
   return {

@@ -72,10 +72,14 @@ function takeoverIn(
   if (taker === undefined || taker.attempt.replica === window.replica) return null;
   const request = requestOf(contract, taker.attempt);
   const isSame = ({ attempt }: Recorded): boolean => requestOf(contract, attempt) === request;
-  const holders = attempts.filter((one) => isSame(one) && mayHold(history, window, one));
-  // Told to wait before the taker was even sent: somebody else had the key.
+  const holders = attempts.filter((one) => isSame(one) && wasStopped(window, one));
+  // Told to wait before the taker was even sent, by a replica that was not stopped: the key was held.
   const isEvidence = (one: Recorded): boolean =>
-    one.completedAt < taker.invokedAt && isSame(one) && isConflict(contract, one) && !isMismatch(contract, one);
+    one.completedAt < taker.invokedAt &&
+    isSame(one) &&
+    !wasStopped(window, one) &&
+    isConflict(contract, one) &&
+    !isMismatch(contract, one);
   if (holders.length === 0 || !during.some(isEvidence)) return null;
   const successes = during.filter(
     (one): one is Answered => isSame(one) && isSuccess(history, one) && one.attempt.replica !== window.replica,
@@ -83,14 +87,10 @@ function takeoverIn(
   return { group, window, holders, taker, successes, observed: lastObserved(readings, taker, window) };
 }
 
-function mayHold({ contract }: History, { replica, from }: FaultWindow, one: Recorded): boolean {
+/** In flight on the replica when it stopped. Whatever such an attempt answers when it wakes up, it may have had the key. */
+function wasStopped({ replica, from }: FaultWindow, one: Recorded): boolean {
   return (
-    one.attempt.replica === replica &&
-    one.invokedAt < from &&
-    one.completedAt > from &&
-    one.outcome.kind !== "refused" &&
-    !isConflict(contract, one) &&
-    !isMismatch(contract, one)
+    one.attempt.replica === replica && one.invokedAt < from && one.completedAt > from && one.outcome.kind !== "refused"
   );
 }
 

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
+import type { Contract } from "../contract.ts";
+import type { History } from "../history.ts";
+import type { Attempt } from "../operation.ts";
 import { agreesWith } from "../testing/arbitrary-history.ts";
 import { answer, effect, HistorySketch, lost } from "../testing/history-builder.ts";
-import { resultOf, succeeded } from "../testing/naive.ts";
+import { resultOf, scopes, succeeded } from "../testing/naive.ts";
 import { acknowledgedEffectExists } from "./acknowledged-effect-exists.ts";
 
 const check = (sketch: HistorySketch) => acknowledgedEffectExists.check(sketch.build());
@@ -46,6 +49,20 @@ test("operations that share a reference need an effect each, as far as they were
   expect(check(sketch(lost).books([effect("same")])).result).toBe("pass");
 });
 
+test("operations that the contract may take for one need one effect together", () => {
+  const sketch = (scope: Contract["scope"], bobsKey = "key") =>
+    new HistorySketch()
+      .contract({ scope })
+      .attempt({ operation: "alice's", reference: "same" }, 0, 5)
+      .attempt({ operation: "bob's", reference: "same", caller: "bob", key: bobsKey }, 10, 15)
+      .books([effect("same")]);
+  const separate = { caller: ["separate"], endpoint: ["separate"], query: ["separate"] } as Contract["scope"];
+  expect(check(sketch(separate)).result).toBe("fail");
+  expect(check(sketch({ ...separate, caller: "undocumented" })).result).toBe("pass");
+  expect(check(sketch({ ...separate, caller: ["shared"] })).result).toBe("pass");
+  expect(check(sketch({ ...separate, caller: "undocumented" }, "another")).result).toBe("fail");
+});
+
 test("what was not acknowledged may be missing", () => {
   const sketch = new HistorySketch()
     .attempt({ operation: "lost", key: "1" }, 0, 5, lost)
@@ -73,10 +90,26 @@ test("agrees with a brute-force checker", () => {
     let violated = 0;
     const acknowledged = history.attempts.filter(succeeded).map(({ attempt }) => attempt);
     for (const { reference } of acknowledged) {
-      const operations = acknowledged.filter((one) => one.reference === reference).map((one) => one.operation);
+      const all = acknowledged.filter((one) => one.reference === reference);
+      const firsts = all.filter((one) => one === all.find(({ operation }) => operation === one.operation));
+      const needed = firsts.filter(
+        (one, index) => !firsts.slice(0, index).some((other) => mayBeOne(history, one, other)),
+      );
       checked += 1;
-      if ((history.effects.value.get(reference) ?? []).length < new Set(operations).size) violated += 1;
+      if ((history.effects.value.get(reference) ?? []).length < needed.length) violated += 1;
     }
     return resultOf(violated, checked);
   });
 });
+
+/** Do both use one key, as far as the contract promises to tell keys apart? */
+function mayBeOne({ contract }: History, one: Attempt, other: Attempt): boolean {
+  if (one.key === null || other.key === null) return false;
+  const isSameText =
+    one.key === other.key ||
+    (contract.key.caseSensitive === "undocumented" && one.key.toLowerCase() === other.key.toLowerCase());
+  const areSeparated = scopes.some(
+    (dimension) => String(contract.scope[dimension]) === "separate" && one[dimension] !== other[dimension],
+  );
+  return isSameText && !areSeparated;
+}

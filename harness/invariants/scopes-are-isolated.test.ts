@@ -209,8 +209,15 @@ test("a mismatch told with the status of a success is a mismatch", () => {
   );
 });
 
-test("where the contract is silent on one scope it is not judged, on all it is excused", () => {
-  expect(check(after(answer(409)).contract(scope("undocumented")))).toMatchObject({ result: "skip", excused: false });
+test("where the contract is silent on all that keys were tried with, it is excused", () => {
+  const onCaller = () => after(answer(409)).contract(scope("undocumented"));
+  expect(check(onCaller())).toMatchObject({
+    reason: "the contract leaves the scope of a key (caller) undocumented",
+    excused: true,
+  });
+  // Another query was tried too, of which the contract does speak, and it came too early to be judged.
+  expect(check(onCaller().attempt({ query: "q=1" }, 5, 40))).toMatchObject({ result: "skip", excused: false });
+  expect(check(new HistorySketch().attempt({}, 0, 10))).toMatchObject({ result: "skip", excused: false });
   const silent = { caller: "undocumented", endpoint: "undocumented", query: "undocumented" } as const;
   expect(check(after(answer(409)).contract({ scope: silent }))).toMatchObject({
     reason: "the contract leaves the scope of a key undocumented",

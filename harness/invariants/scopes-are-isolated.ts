@@ -34,6 +34,10 @@ export const scopesAreIsolated = {
   check(history: History) {
     const { scope } = history.contract;
     if (DIMENSIONS.every((dimension) => scope[dimension] === "undocumented")) return undocumented("the scope of a key");
+    const tried = dimensionsTried(history);
+    if (tried.length > 0 && tried.every((dimension) => scope[dimension] === "undocumented")) {
+      return undocumented(`the scope of a key (${tried.join(", ")})`);
+    }
     const owners = ownersOf(history);
     const telling = new TellingBodies(owners);
     const violations: Violation[] = [];
@@ -46,6 +50,14 @@ export const scopesAreIsolated = {
     return verdictOf(checked, violations, "no key was used again with another caller, endpoint or query");
   },
 } as const satisfies Invariant;
+
+/** In what the uses of one key differed, over all keys. */
+function dimensionsTried(history: History): readonly Dimension[] {
+  const uses = [...groupsByKey(history).values()];
+  return DIMENSIONS.filter((dimension) =>
+    uses.some((groups) => groups.some((group) => group[dimension] !== groups[0]?.[dimension])),
+  );
+}
 
 type Owners = ReadonlyMap<KeyGroup, Answered>;
 

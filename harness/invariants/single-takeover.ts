@@ -58,18 +58,18 @@ function twoEffects(
 }
 
 /**
- * Two answers that say of themselves that they are first ones, or that differ. Without the marker is
+ * Two answers that differ, or that say of themselves that they are first ones. That a marker is missing is
  * evidence only where this target does mark replays.
  */
 function twoAnswers({ contract }: History, { taker, successes }: Takeover, marksReplays: boolean): Violation | null {
-  const [first, second] = successes.filter((one) => isMarkedReplay(contract, one) === false);
-  if (marksReplays && first !== undefined && second !== undefined) {
-    return accuse(first, second, "one answer that is no replay", "two answers that are not marked as replays");
+  const isVerbatim = contract.replay.body === "verbatim";
+  const other = successes.find(({ outcome }) => isVerbatim && !sameBody(outcome.body, taker.outcome.body));
+  if (other !== undefined) {
+    return accuse(taker, other, excerpt(taker.outcome.body.text), excerpt(other.outcome.body.text));
   }
-  if (contract.replay.body !== "verbatim") return null;
-  const other = successes.find(({ outcome }) => !sameBody(outcome.body, taker.outcome.body));
-  if (other === undefined) return null;
-  return accuse(taker, other, excerpt(taker.outcome.body.text), excerpt(other.outcome.body.text));
+  const [first, second] = successes.filter((one) => isMarkedReplay(contract, one) === false);
+  if (!marksReplays || first === undefined || second === undefined) return null;
+  return accuse(first, second, "one answer that is no replay", "two answers that are not marked as replays");
 }
 
 function hasMarkedReplay({ contract, attempts }: History): boolean {
