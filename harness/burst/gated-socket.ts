@@ -12,6 +12,7 @@ export class GatedSocket extends Duplex {
   readonly #connection: Socket;
   #written: Buffer[] = [];
   #held: Buffer = Buffer.alloc(0);
+  #isArmed = false;
   #isOpen = false;
 
   constructor(connection: Socket) {
@@ -28,9 +29,11 @@ export class GatedSocket extends Duplex {
   /** Sends everything but what the gate keeps back. Resolves when the kernel has it. */
   arm(gate: Gate): Promise<void> {
     const request = Buffer.concat(this.#written);
+    // Whoever did not wait until it stood at the gate finds the gate open.
+    const from = this.#isOpen ? request.length : heldFrom(request, gate);
     this.#written = [];
-    const from = heldFrom(request, gate);
     this.#held = request.subarray(from);
+    this.#isArmed = true;
     if (from === 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.#connection.write(request.subarray(0, from), (error) => (error ? reject(error) : resolve()));
@@ -40,11 +43,11 @@ export class GatedSocket extends Duplex {
   /** Lets the rest go. Whatever is written afterwards passes through. */
   release(): void {
     this.#isOpen = true;
-    this.#connection.write(this.#held);
+    if (this.#isArmed) this.#connection.write(this.#held);
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
-    if (this.#isOpen) {
+    if (this.#isOpen && this.#isArmed) {
       this.#connection.write(chunk, callback);
       return;
     }
