@@ -1,6 +1,6 @@
 /**
  * The clients and the network between them and the replicas: messages take their time, some are lost, and a
- * client stops waiting at its timeout or when it was told to hang up. The server never learns of that.
+ * client stops waiting at its timeout or when it was told to hang up. What the server makes of that is its affair.
  */
 
 import type { BuiltAttempt } from "../attempt-builder.ts";
@@ -65,7 +65,7 @@ export class SimulatedClient {
   #outcomeOf({ attempt, request, abortAfterMs }: BuiltAttempt): Task<Outcome> {
     const { time, server } = this.#options;
     const outcome = new Task<Outcome>();
-    time.start(this.#exchange(outcome, () => server.handle(attempt.replica, request)));
+    time.start(this.#exchange(outcome, () => server.handle(attempt.replica, request, () => outcome.isDone)));
     time.start(after(TIMEOUT_MS * 1000, () => outcome.settle({ kind: "indeterminate", reason: "timeout" })));
     if (abortAfterMs !== null) {
       time.start(after(abortAfterMs * 1000, () => outcome.settle({ kind: "indeterminate", reason: "aborted" })));
@@ -73,11 +73,12 @@ export class SimulatedClient {
     return outcome;
   }
 
-  *#exchange(outcome: Task<Outcome>, handle: () => Process<Responded>): Process {
+  *#exchange(outcome: Task<Outcome>, handle: () => Process<Responded | null>): Process {
     const { pace } = this.#options;
     yield pace.network();
     if (this.#isLost()) return outcome.settle(this.#lost());
     const answer = yield* handle();
+    if (answer === null) return;
     yield pace.network();
     outcome.settle(this.#isLost() ? this.#lost() : answer);
   }

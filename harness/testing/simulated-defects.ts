@@ -10,6 +10,8 @@ export type Defect =
   | "claim-without-lease"
   /** A holder finishes although its claim was taken over. */
   | "takeover-without-fencing"
+  /** A holder whose claim was taken over has no effect any more, and overwrites the answer. */
+  | "zombie-overwrites-answer"
   /** Of several that see an expired lease, each takes the claim over. */
   | "takeover-unconditional"
   /** Each replica has key records of its own. */
@@ -30,9 +32,13 @@ export type Defect =
   | "missing-key-executes"
   | "malformed-key-accepted"
   /** A request that carries the replay's marker is taken for one that the key layer has let through. */
-  | "marker-trusted"
+  | "marker-skips-key-layer"
+  /** A request that carries the replay's marker gets it back, as if its answer were a replay. */
+  | "marker-echoed"
   | "server-error-stored"
   | "validation-error-released"
+  /** The failure that frees the key comes after the effect. */
+  | "failure-after-effect"
   /** The 422 becomes the stored answer. */
   | "rejection-overwrites-record"
   /** The 422 tells what the first request was. */
@@ -52,7 +58,11 @@ export type Defect =
   | "conflict-with-absurd-retry-after"
   /** A duplicate in flight gets a status that nobody promised. */
   | "conflict-undocumented"
-  | "duplicate-gets-server-error";
+  | "duplicate-gets-server-error"
+  /** A duplicate in flight gets a success that nobody stored. */
+  | "duplicate-gets-made-up-success"
+  /** A duplicate in flight gets no answer at all. */
+  | "duplicate-hangs";
 
 /** The correct server has none. */
 export type Behaviour = ReadonlySet<Defect>;

@@ -9,6 +9,7 @@ import type { HttpRequest, Micros } from "../operation.ts";
 import type { Random } from "../random.ts";
 import { accepted, invalidOrder, problem, REPLAYED_HEADER, unavailable, withHeader } from "./simulated-answers.ts";
 import type { Behaviour, Defect } from "./simulated-defects.ts";
+import type { Liberties } from "./simulated-liberties.ts";
 import { type Order, orderOf } from "./simulated-order.ts";
 import type { Pace } from "./simulated-pace.ts";
 import type { SimulatedReplica } from "./simulated-replica.ts";
@@ -17,13 +18,15 @@ import type { Claim, Claiming, StoredAnswer, StoredRecord } from "./simulated-st
 import { Bell, type Process, type VirtualTime } from "./virtual-time.ts";
 
 const WORK_MS = 20;
+/** Between two looks at the key of a held duplicate. */
+const HELD_MS = 15;
 const CONFLICT_AFTER_COMPLETION_MS = 150;
 const ABSURD_RETRY_AFTER_SECONDS = 86_400;
 
 /** Defects with which a holder finishes whatever became of its claim. */
 const UNFENCED: readonly Defect[] = ["check-then-act", "takeover-without-fencing", "cleanup-deletes-live-claim"];
 
-type Held = { readonly claim: Claim } | { readonly answer: StoredAnswer };
+type Held = { readonly claim: Claim } | { readonly answer: StoredAnswer | null };
 type Seen = { readonly seen: StoredRecord; readonly seenAt: Micros };
 
 export interface LifecycleOptions {
@@ -31,6 +34,7 @@ export interface LifecycleOptions {
   readonly random: Random;
   readonly pace: Pace;
   readonly behaviour: Behaviour;
+  readonly liberties: Liberties;
   readonly leaseMs: number;
   readonly retentionMs: number;
   readonly ledger: Effect[];
@@ -46,13 +50,15 @@ export class SimulatedLifecycle {
     this.#options = options;
   }
 
-  *answer(at: SimulatedReplica, request: HttpRequest): Process<StoredAnswer> {
+  /** Null: nothing is answered, since nobody waits any more. */
+  *answer(at: SimulatedReplica, request: HttpRequest, isHungUp: () => boolean): Process<StoredAnswer | null> {
     const key = sentKeyOf(request);
     if (key === null && !this.#has("missing-key-executes")) return problem(400, "key-missing");
-    const isTrusted = this.#has("marker-trusted") && request.headers[REPLAYED_HEADER] !== undefined;
-    if (key === null || isTrusted) return yield* this.#executeWithoutKey(at, request);
+    const skips = this.#has("marker-skips-key-layer") && isMarked(request);
+    if (key === null || skips) return yield* this.#executeWithoutKey(at, request);
     if (!isWellFormed(key) && !this.#has("malformed-key-accepted")) return problem(400, "key-malformed");
-    const work = workOf(request, key, this.#options.behaviour);
+    const work = workOf(request, key, isHungUp, this.#options.behaviour);
+    if (work.order === null && this.#options.liberties.invalid === "refused-first") return invalidOrder();
     if (!this.#has("one-lock-for-all")) return yield* this.#claimAndExecute(at, work);
     yield* this.#takeLock();
     const answer = yield* this.#claimAndExecute(at, work);
@@ -60,14 +66,17 @@ export class SimulatedLifecycle {
     return answer;
   }
 
-  *#claimAndExecute(at: SimulatedReplica, work: Work): Process<StoredAnswer> {
+  *#claimAndExecute(at: SimulatedReplica, work: Work): Process<StoredAnswer | null> {
     const held = yield* this.#claimOrAnswer(at, work);
-    return "answer" in held ? held.answer : yield* this.#execute(at, work, held.claim);
+    const answer = "answer" in held ? held.answer : yield* this.#execute(at, work, held.claim);
+    if (answer === null || !this.#has("marker-echoed") || !isMarked(work.request)) return answer;
+    return withHeader(answer, REPLAYED_HEADER, "true");
   }
 
   /** The claim, or what is answered without one: a replay, a conflict, a mismatch. */
   *#claimOrAnswer(at: SimulatedReplica, work: Work): Process<Held> {
     for (;;) {
+      if (this.#isDropped(work)) return { answer: null };
       const result = yield* this.#claim(at, work);
       if ("claim" in result) return result;
       const { seen, seenAt } = result;
@@ -77,7 +86,12 @@ export class SimulatedLifecycle {
         case "replay":
           return { answer: this.#replay(seen.answer) };
         case "conflict":
-          return { answer: this.#inFlight(seen.leaseUntil - seenAt) };
+          if (this.#has("duplicate-hangs")) yield new Bell();
+          if (this.#options.liberties.duplicates === "conflict") {
+            return { answer: this.#inFlight(seen.leaseUntil - seenAt) };
+          }
+          yield* at.work(HELD_MS * 1000);
+          break;
         case "take-over": {
           const claim = yield* this.#takeOver(at, work, seen);
           if (claim !== null) return { claim };
@@ -113,8 +127,10 @@ export class SimulatedLifecycle {
 
   #decide(record: StoredRecord, { fingerprint }: Work, now: Micros): "mismatch" | "replay" | "conflict" | "take-over" {
     const isLive = record.state === "in_progress" && record.leaseUntil > now;
-    if (record.expiresAt <= now && !isLive) return "take-over";
-    if (record.fingerprint !== fingerprint) return "mismatch";
+    const isForgotten = record.expiresAt <= now && this.#options.liberties.expiry === "exact";
+    if (isForgotten && !isLive) return "take-over";
+    const isOther = record.fingerprint !== fingerprint;
+    if (isOther) return isLive && this.#options.liberties.mismatchInFlight === "conflict" ? "conflict" : "mismatch";
     if (record.state === "completed") return this.#countsAsInFlight(record, now) ? "conflict" : "replay";
     return isLive ? "conflict" : "take-over";
   }
@@ -154,6 +170,7 @@ export class SimulatedLifecycle {
   /** The wait that is promised is the rest of the lease. */
   #inFlight(leaseLeft: Micros): StoredAnswer {
     if (this.#has("duplicate-gets-server-error")) return problem(500, "internal-error");
+    if (this.#has("duplicate-gets-made-up-success")) return { status: 201, headers: {}, body: "{}" };
     if (this.#has("conflict-undocumented")) return problem(425, "too-early");
     const answer = problem(409, "request-in-flight");
     if (this.#has("conflict-without-retry-after")) return answer;
@@ -162,13 +179,17 @@ export class SimulatedLifecycle {
     return withHeader(answer, "retry-after", String(Number.isFinite(seconds) ? seconds : 1));
   }
 
-  *#execute(at: SimulatedReplica, work: Work, claim: Claim): Process<StoredAnswer> {
-    if (work.order === null) return yield* this.#settle(at, work, claim);
-    if (failsOnPurpose(work.request)) {
+  *#execute(at: SimulatedReplica, work: Work, claim: Claim): Process<StoredAnswer | null> {
+    const { order, request } = work;
+    if (order === null) return yield* this.#settle(at, work, claim);
+    if (failsOnPurpose(request)) {
+      if (this.#has("failure-after-effect"))
+        yield* at.statement(() => this.#options.ledger.push(this.#effectOf(order)));
       yield* at.rowStatement(claim, () => this.#release(at, claim));
       return unavailable();
     }
-    yield* this.#work(at, work.request);
+    yield* this.#work(at, request);
+    if (this.#isDropped(work)) return null;
     return yield* this.#settle(at, work, claim);
   }
 
@@ -176,10 +197,11 @@ export class SimulatedLifecycle {
   #release({ store }: SimulatedReplica, claim: Claim): void {
     if (!store.isHeldBy(claim)) return;
     if (this.#has("server-error-stored")) store.change(claim, { state: "completed", answer: unavailable() });
+    else if (this.#options.liberties.released === "forgets") store.remove(claim);
     else store.change(claim, { state: "failed_retryable" });
   }
 
-  *#settle(at: SimulatedReplica, work: Work, claim: Claim): Process<StoredAnswer> {
+  *#settle(at: SimulatedReplica, work: Work, claim: Claim): Process<StoredAnswer | null> {
     const answer = yield* this.#complete(at, work, claim);
     if (answer !== null) return answer;
     // The new holder has finished, or is about to: this client gets what a retry would get.
@@ -198,7 +220,8 @@ export class SimulatedLifecycle {
     const effect = yield* at.statement(() => (order === null ? null : this.#effectOf(order)));
     const answer = effect === null ? invalidOrder() : this.#accepted(effect);
     const isHeld = yield* at.rowStatement(claim, () => this.#lockHeld(at, claim));
-    if (!isHeld) return null;
+    if (!isHeld && !this.#has("zombie-overwrites-answer")) return null;
+    if (!isHeld) return yield* at.rowStatement(claim, () => this.#overwrite(at, claim, answer));
     yield* at.statement(() => {
       if (effect !== null && !this.#has("lost-effect")) this.#options.ledger.push(effect);
       this.#finish(at, work, claim, answer);
@@ -213,6 +236,11 @@ export class SimulatedLifecycle {
     const isHeld = isUnfenced || hasToken || store.isHeldBy(claim);
     if (isHeld) store.lock(claim);
     return isHeld;
+  }
+
+  #overwrite({ store }: SimulatedReplica, claim: Claim, answer: StoredAnswer): StoredAnswer {
+    store.change(claim, { answer });
+    return answer;
   }
 
   #finish({ store }: SimulatedReplica, work: Work, claim: Claim, answer: StoredAnswer): void {
@@ -259,6 +287,10 @@ export class SimulatedLifecycle {
     this.#lockFreed.ring();
   }
 
+  #isDropped({ isHungUp }: Work): boolean {
+    return this.#options.liberties.hungUp === "dropped" && isHungUp();
+  }
+
   get #now(): Micros {
     return this.#options.time.now;
   }
@@ -266,4 +298,9 @@ export class SimulatedLifecycle {
   #has(defect: Defect): boolean {
     return this.#options.behaviour.has(defect);
   }
+}
+
+/** Does the request carry what only an answer should? */
+function isMarked({ headers }: HttpRequest): boolean {
+  return headers[REPLAYED_HEADER] !== undefined;
 }

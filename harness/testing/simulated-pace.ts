@@ -30,9 +30,9 @@ export class Pace {
     return this.#around(this.#statement);
   }
 
-  /** Between two things that a client does; often too short to be seen by its clock. */
+  /** Between two things that a client does. */
   turn(): Micros {
-    return this.#random.below(4) * this.#random.below(15);
+    return 1 + this.#random.below(60);
   }
 
   work(ms: number): Micros {

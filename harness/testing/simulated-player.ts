@@ -86,8 +86,9 @@ export class SimulatedPlayer {
         yield step.ms * 1000;
         return;
       case "observe": {
+        const from = this.#stage.time.now;
         const books = yield* this.#stage.books.read();
-        this.#record({ type: "observed", scenario: this.#scenario, books });
+        this.#record({ type: "observed", from, scenario: this.#scenario, books });
       }
     }
   }
@@ -112,15 +113,16 @@ export class SimulatedPlayer {
   *#persist(plan: AttemptPlan): Process {
     const { contract } = this.#stage.target;
     const leaseMs = contract.leaseMs === "undocumented" ? LEASE_UNKNOWN_MS : contract.leaseMs;
-    const giveUpAt = this.#stage.time.now + (leaseMs + RESOLVE_MARGIN_MS) * 1000;
+    const giveUpAt = this.#stage.time.now + (leaseMs + RESOLVE_MARGIN_MS + RETRY_MS) * 1000;
     for (;;) {
+      const isLast = this.#stage.time.now > giveUpAt;
       const built = this.#builder.build(plan, true);
       const [landed] = yield* this.#fire([built], "none");
       if (landed === undefined) return;
       const recorded = { attempt: built.attempt, invokedAt: 0, completedAt: 0, outcome: landed.outcome };
       const isFinal =
         landed.outcome.kind === "responded" && landed.outcome.status < 500 && !isConflict(contract, recorded);
-      if (isFinal || this.#stage.time.now > giveUpAt) return;
+      if (isFinal || isLast) return;
       yield retryAfterMs(landed.outcome) * 1000;
     }
   }

@@ -13,13 +13,16 @@ export interface Work extends KeyIdentity {
   readonly fingerprint: string;
   /** Null: the body is not an order. */
   readonly order: Order | null;
+  /** Nobody waits for the answer any more. */
+  readonly isHungUp: () => boolean;
 }
 
-export function workOf(request: HttpRequest, sentKey: string, behaviour: Behaviour): Work {
+export function workOf(request: HttpRequest, sentKey: string, isHungUp: () => boolean, behaviour: Behaviour): Work {
   const order = orderOf(request.body);
   return {
     request,
     order,
+    isHungUp,
     key: keptKey(sentKey, behaviour),
     scope: scopeOf(request, behaviour),
     fingerprint: fingerprintOf(request.body, order, behaviour),

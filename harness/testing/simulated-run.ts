@@ -13,6 +13,7 @@ import type { Target } from "../target.ts";
 import { SimulatedBooks } from "./simulated-books.ts";
 import { SimulatedClient } from "./simulated-client.ts";
 import type { Behaviour } from "./simulated-defects.ts";
+import { type Liberties, ordinary } from "./simulated-liberties.ts";
 import { Pace } from "./simulated-pace.ts";
 import { SimulatedPlayer, type SimulatedStage } from "./simulated-player.ts";
 import { SimulatedServer } from "./simulated-server.ts";
@@ -24,25 +25,29 @@ export interface SimulationOptions {
   readonly size: RunSize;
   readonly replicas: number;
   readonly behaviour: Behaviour;
+  readonly liberties?: Liberties;
   readonly contract?: ContractOverrides;
   /** Probability that a message is lost, on each way of each attempt. */
   readonly loss?: number;
+  /** The harness's clock moves in steps of so many microseconds; within one the order of events is lost. */
+  readonly grain?: number;
 }
 
 export function simulate(options: SimulationOptions): readonly Event[] {
   const events: Event[] = [];
-  const stage = setStage(options, (event) => events.push(event));
+  const { grain = 1 } = options;
+  const stage = setStage(options, (event) => events.push({ ...event, at: event.at - (event.at % grain) }));
   stage.time.run(run(stage, options));
   return events;
 }
 
 function setStage(options: SimulationOptions, record: (event: Event) => void): SimulatedStage {
-  const { replicas, behaviour, contract = {}, loss = 0 } = options;
+  const { replicas, behaviour, liberties = ordinary, contract = {}, loss = 0 } = options;
   const random = randomOf(options.size.seed).fork("simulation");
   const time = new VirtualTime(random.fork("ties"));
   const pace = new Pace(random.fork("pace"));
   const target = simulatedTarget(replicas, contract);
-  const serverOptions = { time, pace, replicas, behaviour, contract: target.contract };
+  const serverOptions = { time, pace, replicas, behaviour, liberties, contract: target.contract };
   const server = new SimulatedServer({ ...serverOptions, random: random.fork("server") });
   const keys = new Set<string>();
   return {

@@ -10,12 +10,16 @@ import type { HttpRequest, Responded } from "../operation.ts";
 import type { Random } from "../random.ts";
 import { responded } from "./simulated-answers.ts";
 import type { Behaviour } from "./simulated-defects.ts";
+import type { Liberties } from "./simulated-liberties.ts";
 import { SimulatedLifecycle } from "./simulated-lifecycle.ts";
 import type { Pace } from "./simulated-pace.ts";
 import { SimulatedReplica } from "./simulated-replica.ts";
 import { SimulatedStore } from "./simulated-store.ts";
 import type { Process, VirtualTime } from "./virtual-time.ts";
 
+/** What the server does where its contract says nothing: no run outlasts its retention. */
+const LEASE_MS = 1_000;
+const RETENTION_MS = 86_400_000;
 const CLEAN_UP_EVERY_MS = 200;
 const LIVE_CLAIM_DROPPED_AFTER_MS = 100;
 
@@ -26,6 +30,7 @@ export interface ServerOptions {
   readonly replicas: number;
   readonly contract: Contract;
   readonly behaviour: Behaviour;
+  readonly liberties: Liberties;
 }
 
 export class SimulatedServer {
@@ -37,9 +42,7 @@ export class SimulatedServer {
   readonly #ledger: Effect[] = [];
   #requests = 0;
 
-  constructor({ time, random, pace, replicas, contract, behaviour }: ServerOptions) {
-    const { leaseMs, retentionMs } = contract;
-    if (leaseMs === "undocumented" || retentionMs === "undocumented") throw new Error("the server has both durations");
+  constructor({ time, random, pace, replicas, contract, behaviour, liberties }: ServerOptions) {
     this.#time = time;
     this.#pace = pace;
     this.#behaviour = behaviour;
@@ -48,8 +51,9 @@ export class SimulatedServer {
       random,
       pace,
       behaviour,
-      leaseMs,
-      retentionMs,
+      liberties,
+      leaseMs: contract.leaseMs === "undocumented" ? LEASE_MS : contract.leaseMs,
+      retentionMs: contract.retentionMs === "undocumented" ? RETENTION_MS : contract.retentionMs,
       ledger: this.#ledger,
     });
     const shared = new SimulatedStore();
@@ -58,12 +62,13 @@ export class SimulatedServer {
     for (const replica of this.#replicas) time.start(this.#clean(replica));
   }
 
-  /** A request that has reached a replica, until its answer leaves. */
-  *handle(replica: number, request: HttpRequest): Process<Responded> {
+  /** A request that has reached a replica, until its answer leaves; null: the handler was dropped. */
+  *handle(replica: number, request: HttpRequest, isHungUp: () => boolean): Process<Responded | null> {
     const at = this.#replica(replica);
     yield* at.awake();
     const arrivedAt = this.#time.now;
-    const answer = yield* this.#lifecycle.answer(at, request);
+    const answer = yield* this.#lifecycle.answer(at, request, isHungUp);
+    if (answer === null) return null;
     this.#requests += 1;
     return responded(answer, this.#requests, arrivedAt, this.#time.now);
   }

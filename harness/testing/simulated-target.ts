@@ -43,8 +43,11 @@ export function simulatedTarget(replicas: number, contract: ContractOverrides): 
       "create-refund": { ...order, request: { method: "POST", path: "/refunds", body } },
     },
     contract: { extends: "strict", retentionMs: 4_000, leaseMs: 1_000, ...contract },
-    effects: { sql: "select id, reference as operation, amount, currency, item from ledger", on: "postgres" },
-    records: { sql: "select key, state from idempotency_keys", on: "postgres" },
+    effects: {
+      sql: "select id, reference as operation, amount, currency, item from ledger",
+      on: "postgres://127.0.0.1/simulated",
+    },
+    records: { sql: "select key, state from idempotency_keys", on: "postgres://127.0.0.1/simulated" },
   };
   return parseTarget(file, "/", (complaints) => {
     throw new Error(complaints.map(({ message }) => message).join("; "));

@@ -89,6 +89,7 @@ export class VirtualTime {
   }
 
   #schedule(after: Micros, run: () => void): void {
+    if (Number.isNaN(after)) throw new Error("a process waits for a time that is no number");
     this.#agenda.add({ at: this.#now + Math.max(0, Math.round(after)), tie: this.#random.next(), run });
   }
 }
