@@ -12,7 +12,7 @@ export interface Span {
 export type Spans = readonly Span[];
 
 /** What a fault did to a target is not over at the moment when it is healed. */
-export const AFTERMATH_MS = 2_000;
+const AFTERMATH_MS = 2_000;
 
 export function spansOf(spans: readonly Span[]): Spans {
   const sorted = [...spans].sort((one, other) => one.from - other.from);

@@ -49,7 +49,7 @@ test("successes and conflicts are right, server errors and silence are not looke
     .attempt({}, 0, 20)
     .attempt({ condition: "slow" }, 1, 21, answer(409))
     .attempt({ payload: { kind: "spelling", name: "reordered" } }, 2, 22)
-    .attempt({}, 3, 23, answer(503))
+    .attempt({}, 3, 23, answer(500))
     .attempt({}, 4, 24, lost);
   expect(check(sketch)).toEqual({ result: "pass", checked: 3 });
 });

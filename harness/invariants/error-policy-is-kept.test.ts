@@ -124,10 +124,12 @@ test("a contract that is silent or allows both is excused, and only that", () =>
   const tried = (sketch: HistorySketch) => check(sketch.attempt(invalid, 0, 20, refused).attempt(invalid, 30, 40));
   expect(tried(keeps("undocumented", "undocumented"))).toMatchObject({ result: "skip", excused: true });
   expect(tried(keeps(["stored", "released"], ["released"]))).toMatchObject({ result: "skip", excused: true });
-  expect(check(keeps(["stored"], ["stored", "released"]).attempt({}, 0, 20))).toMatchObject({
-    result: "skip",
-    excused: false,
-  });
+  const both = ["stored", "released"] as const;
+  const failed = (sketch: HistorySketch) => check(sketch.attempt(failing, 0, 20, answer(503)).attempt({}, 30, 40));
+  expect(failed(keeps(["stored"], [...both]))).toMatchObject({ result: "skip", excused: true });
+  expect(check(keeps([...both], ["released"]).attempt(failing, 0, 20, answer(503)))).toMatchObject({ excused: false });
+  expect(check(keeps(["stored"], [...both]).attempt(invalid, 0, 20, refused))).toMatchObject({ excused: false });
+  expect(check(keeps([...both], [...both]).attempt({}, 0, 20))).toMatchObject({ result: "skip", excused: false });
 });
 
 test("agrees with a brute-force checker", () => {

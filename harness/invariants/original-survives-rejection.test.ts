@@ -56,13 +56,15 @@ test("the original with its answer is right, whatever its headers", () => {
 test("another payload is not the original, and what overlaps or precedes the rejection is not after it", () => {
   expect(check(rejected().attempt(other, 50, 60, answer(422))).result).toBe("skip");
   expect(check(rejected().attempt({}, 40, 60, answer(409))).result).toBe("skip");
+  const error = new HistorySketch().attempt({}, 0, 20, first).attempt(other, 30, 40, answer(500));
+  expect(check(error.attempt({}, 50, 60, answer(422))).result).toBe("skip");
   const before = new HistorySketch().attempt({}, 0, 20, first).attempt({}, 21, 25, answer(400));
   expect(check(before).result).toBe("skip");
 });
 
 test("server errors, silence, rate limits and requests that were to fail are not judged", () => {
   const sketch = rejected()
-    .attempt({}, 50, 60, answer(503))
+    .attempt({}, 50, 60, answer(500))
     .attempt({}, 50, 60, lost)
     .attempt({}, 50, 60, answer(429))
     .attempt({ condition: "fails" }, 50, 60, answer(422));

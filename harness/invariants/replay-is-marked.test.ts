@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { strict } from "../contracts/strict.ts";
 import { agreesWith, historiesWith, variedContract } from "../testing/arbitrary-history.ts";
 import { answer, HistorySketch, lost } from "../testing/history-builder.ts";
 import {
@@ -8,6 +9,7 @@ import {
   headerOf,
   remembered,
   resultOf,
+  sameAnswer,
   sameRequest,
   succeeded,
 } from "../testing/naive-answers.ts";
@@ -41,10 +43,25 @@ test("a first answer that calls itself a replay is a violation", () => {
   });
 });
 
+test("a marker with another value is no marker", () => {
+  const denied = answer(201, { id: 1 }, { "idempotency-replayed": "false" });
+  const history = new HistorySketch().attempt({}, 0, 20, denied).attempt({}, 30, 40, denied).build();
+  expect(replayIsMarked.check(history)).toMatchObject({
+    violations: [{ attempts: ["a1", "a2"], actual: "idempotency-replayed: false" }],
+  });
+});
+
 test("an unmarked first answer and marked replays are right, whatever the case of the marker", () => {
   const loud = answer(201, { id: 1 }, { "idempotency-replayed": "TRUE" });
   const history = new HistorySketch().attempt({}, 0, 20, plain).attempt({}, 30, 40, marked).attempt({}, 50, 60, loud);
   expect(replayIsMarked.check(history.build())).toEqual({ result: "pass", checked: 3 });
+});
+
+test("another answer is no replay, and needs no marker", () => {
+  const sketch = () => new HistorySketch().attempt({}, 0, 20, plain).attempt({}, 30, 40, answer(201, { id: 2 }));
+  expect(replayIsMarked.check(sketch().build())).toEqual({ result: "pass", checked: 1 });
+  const moved = { replay: { ...strict.replay, body: "current-state" as const } };
+  expect(replayIsMarked.check(sketch().contract(moved).build()).result).toBe("fail");
 });
 
 test("of attempts that were in flight together any may be the first", () => {
@@ -99,7 +116,7 @@ test("agrees with a brute-force checker", () => {
         for (const later of within) {
           if (!succeeded(later) || later.invokedAt <= owner.completedAt || later.attempt.condition === "fails")
             continue;
-          if (!sameRequest(contract, owner, later)) continue;
+          if (!sameRequest(contract, owner, later) || !sameAnswer(contract, owner, later)) continue;
           checked += 1;
           if (!isMarked(later)) violated += 1;
         }

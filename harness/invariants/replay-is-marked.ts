@@ -3,7 +3,7 @@ import { type Answered, isMarkedReplay, isSuccess, name } from "../answers.ts";
 import type { History, KeyGroup, Recorded } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
 import { ownGroups } from "../key-scope.ts";
-import { ownedKey } from "../owner.ts";
+import { deviation, ownedKey } from "../owner.ts";
 
 export const replayIsMarked = {
   id: "replay-is-marked",
@@ -19,7 +19,7 @@ export const replayIsMarked = {
       const owned = ownedKey(history, group);
       if (owned === null) continue;
       const { owner } = owned;
-      const replays = owned.later.filter((later) => isSuccess(history, later));
+      const replays = owned.later.filter((later) => isReplay(history, owner, later));
       const isFirst = executedItself(group, owner);
       checked += replays.length + (isFirst ? 1 : 0);
       const unmarked = replays.find((replay) => isMarkedReplay(contract, replay) === false);
@@ -29,6 +29,11 @@ export const replayIsMarked = {
     return verdictOf(checked, violations, "no key was answered with a success whose kind is known");
   },
 } as const satisfies Invariant;
+
+/** Another answer is none: the request was executed anew, and that is not for this invariant to say. */
+function isReplay(history: History, owner: Answered, later: Answered): boolean {
+  return isSuccess(history, later) && deviation(history, owner, later) === null;
+}
 
 /** Nothing else was sent with the key until the owner had its answer. */
 function executedItself({ attempts: [first, second] }: KeyGroup, owner: Recorded): boolean {

@@ -32,7 +32,7 @@ export const retentionIsKept = {
   },
 } as const satisfies Invariant;
 
-/** Retries in the second half of the retention, answered before it can have ended. */
+/** Retries in the second half of the retention, answered before it can have ended, of a key that still had its answer. */
 function lateRetries(
   history: History,
   { attempts }: KeyGroup,
@@ -41,14 +41,29 @@ function lateRetries(
 ): readonly Answered[] {
   const start = attempts[0]?.invokedAt ?? 0;
   const request = requestOf(history.contract, original.attempt);
-  return attempts.filter(
+  const same = attempts.filter(
     (one): one is Answered =>
-      one.invokedAt > Math.max(original.completedAt, start + retention / 2) &&
-      one.completedAt < start + retention &&
       one.attempt.condition !== "fails" &&
       requestOf(history.contract, one.attempt) === request &&
       isAboutItsKey(history, one),
   );
+  const lostAt = lossOf(history, original, same);
+  return same.filter(
+    ({ invokedAt, completedAt }) =>
+      invokedAt > Math.max(original.completedAt, start + retention / 2) &&
+      completedAt < start + retention &&
+      invokedAt <= lostAt,
+  );
+}
+
+/** When another answer was first received. What the key had lost before, or never had, it did not lose to time. */
+function lossOf(history: History, original: Answered, same: readonly Answered[]): Micros {
+  let lostAt = Infinity;
+  for (const one of same) {
+    const isJudged = one.invokedAt > original.completedAt || isSuccess(history, one);
+    if (isJudged && deviation(history, original, one) !== null) lostAt = Math.min(lostAt, one.completedAt);
+  }
+  return lostAt;
 }
 
 function firstLost(history: History, original: Answered, late: readonly Answered[]): Violation | null {
