@@ -1,5 +1,6 @@
 /** From an attempt as planned to the attempt as sent: names made unique, the request written out. */
 
+import type { Contract } from "./contract.ts";
 import { type Named, named, uniqueText } from "./naming.ts";
 import type { Attempt, HttpRequest } from "./operation.ts";
 import { fingerprintOf } from "./operation.ts";
@@ -16,8 +17,13 @@ export interface BuiltAttempt {
   readonly abortAfterMs: number | null;
 }
 
+/** The part of a stage that attempts are built from. */
+export type BuilderStage = Pick<Stage, "runId" | "target" | "secrets" | "keys"> & {
+  readonly running: Pick<Stage["running"], "urls">;
+};
+
 export class AttemptBuilder {
-  readonly #stage: Stage;
+  readonly #stage: BuilderStage;
   readonly #scenario: string;
   /** How often a name was made anew, because a burst had to be repeated. */
   readonly #tries = new Map<string, number>();
@@ -25,7 +31,7 @@ export class AttemptBuilder {
   #attempts = 0;
   #turn = 0;
 
-  constructor(stage: Stage, scenario: string) {
+  constructor(stage: BuilderStage, scenario: string) {
     this.#stage = stage;
     this.#scenario = scenario;
   }
@@ -68,7 +74,7 @@ export class AttemptBuilder {
       operation: names.operation,
       reference,
       endpoint: plan.endpoint,
-      key,
+      key: recordedKey(key, placement),
       caller: plan.caller,
       query,
       replica: plan.replica ?? this.#nextReplica(),
@@ -116,6 +122,11 @@ export class AttemptBuilder {
     this.#turn += 1;
     return replica;
   }
+}
+
+/** Space around a field's value is not part of it (RFC 9110 section 5.5). */
+function recordedKey(key: string | null, placement: Contract["key"]["placement"]): string | null {
+  return key !== null && "header" in placement ? key.trim() : key;
 }
 
 function pathOf(path: string, query: string): string {

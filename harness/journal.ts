@@ -50,9 +50,11 @@ export async function readHistory(path: string): Promise<RunHistory> {
   const damage: string[] = [];
   let damaged = 0;
   let lines = 0;
+  let filled = 0;
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
     lines += 1;
     if (line.trim() === "") continue;
+    filled += 1;
     try {
       builder.add(eventIn(line));
     } catch (error) {
@@ -60,10 +62,10 @@ export async function readHistory(path: string): Promise<RunHistory> {
       if (damage.length < DAMAGE_LISTED_MAX) damage.push(`line ${lines}: ${messageOf(error)}`);
     }
   }
-  if (lines > 0 && damaged === lines) {
+  if (filled > 0 && damaged === filled) {
     throw new Failure(
       "usage",
-      `${path}: found no event in ${lines} line(s), expected a history.ndjson as a run writes it`,
+      `${path}: found no event in ${filled} line(s), expected a history.ndjson as a run writes it`,
     );
   }
   if (damaged > damage.length) damage.push(`and ${damaged - damage.length} more line(s)`);

@@ -1,5 +1,6 @@
 /** Judging: every invariant over every scenario's history, combined by the fixed table. */
-import type { History, RunHistory } from "./history.ts";
+import { describe } from "./answers.ts";
+import type { FaultWindow, History, Recorded, RunHistory } from "./history.ts";
 import {
   checkSafely,
   combine,
@@ -76,12 +77,29 @@ function weight({ verdict, level }: Finding): Result {
   return verdict.result === "fail" && level !== "must" ? "pass" : verdict.result;
 }
 
-function scenarioReasons({ scenario, attempts }: History): string[] {
+function scenarioReasons({ scenario, attempts, faults }: History): string[] {
   const reasons: string[] = [];
   if (!scenario.finished) reasons.push("the scenario was not played to its end");
   if (attempts.length === 0) reasons.push("no attempt was made");
   if (scenario.unraced > 0) reasons.push(`${scenario.unraced} burst(s) never overlapped, however often repeated`);
+  const unanswered = attempts.filter((recorded) => isUnexplained(recorded, faults));
+  if (unanswered.length > attempts.length * UNANSWERED_SHARE_MAX) {
+    const how = [...new Set(unanswered.map(({ outcome }) => describe(outcome)))].join(", ");
+    reasons.push(
+      `${unanswered.length} of ${attempts.length} attempts got no answer, and no fault was at work (${how})`,
+    );
+  }
   return reasons;
+}
+
+/** With more of a scenario's attempts unanswered than this, what it set out to do did not happen. */
+const UNANSWERED_SHARE_MAX = 0.05;
+
+/** No answer, though neither the client hung up nor a fault stood in the way. */
+function isUnexplained({ outcome, invokedAt, completedAt }: Recorded, faults: readonly FaultWindow[]): boolean {
+  if (outcome.kind === "responded") return false;
+  if (outcome.kind === "indeterminate" && outcome.reason === "aborted") return false;
+  return !faults.some(({ from, until }) => invokedAt < until && completedAt > from);
 }
 
 /** A scenario names what it is there to look at; not having looked proves nothing. */

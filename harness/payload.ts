@@ -1,7 +1,9 @@
 /**
  * Turns what a plan says of a payload into the bytes that are sent. Which spellings and which other values
- * there are follows from the target's file alone.
+ * there are follows from the target's file alone. Bodies are changed as texts: read into values and written
+ * again, 9007199254740993 or 1.0 would become another spelling, or even another number.
  */
+import { applyEdits, type JSONPath, modify, type Node, parseTree } from "jsonc-parser";
 import { parseJson, valueAt } from "./answers.ts";
 import type { Contract } from "./contract.ts";
 import type { Payload } from "./operation.ts";
@@ -24,7 +26,7 @@ export function changeableFields(operation: TargetOperation): readonly string[] 
   return outcomePointers(operation).filter((field) => otherValue(operation, body, field) !== undefined);
 }
 
-export function outcomePointers({ outcome }: TargetOperation): readonly string[] {
+function outcomePointers({ outcome }: TargetOperation): readonly string[] {
   return Array.isArray(outcome) ? outcome : Object.keys(outcome);
 }
 
@@ -34,24 +36,30 @@ export function renderBody(operation: TargetOperation, payload: Payload, referen
 }
 
 function bodyText(operation: TargetOperation, payload: Payload): string {
-  const body = plainBody(operation);
+  const plain = plainText(operation);
   switch (payload.kind) {
     case "original":
-      return plainText(operation);
+      return plain;
     case "spelling": {
-      if (payload.name === "reordered") return JSON.stringify(reversed(body));
-      if (payload.name === "spaced") return `${JSON.stringify(body, null, 2)}\n`;
+      if (payload.name === "reordered") return rewritten(plain, { isReversed: true, indent: "" });
+      if (payload.name === "spaced") return `${rewritten(plain, { isReversed: false, indent: "  " })}\n`;
       return varied(operation, operation.equal[Number(payload.name.slice("equal-".length)) - 1]);
     }
     case "changed":
-      return JSON.stringify(changed(operation, body, [payload.field]));
+      return changed(operation, [payload.field]);
     case "other":
-      return JSON.stringify(changed(operation, body, changeableFields(operation)));
+      return changed(operation, fieldsBesideReference(operation));
     case "invalid":
       return varied(operation, operation.invalid);
     case "pair":
       return varied(operation, operation.different[payload.index]?.[payload.side === "first" ? 0 : 1]);
   }
+}
+
+/** An operation of its own has a reference of its own; changing that text too would hide its effect from the books. */
+function fieldsBesideReference(operation: TargetOperation): readonly string[] {
+  const body = plainBody(operation);
+  return changeableFields(operation).filter((field) => !String(valueAt(body, field)).includes("${operation}"));
 }
 
 function plainText({ request: { body } }: TargetOperation): string {
@@ -67,23 +75,40 @@ function plainBody(operation: TargetOperation): JsonObject | null {
 
 function varied(operation: TargetOperation, variation: Variation | undefined): string {
   if (variation === undefined) throw new Error("the plan asks for a variation that the target file does not have");
-  if ("raw" in variation && typeof variation.raw === "string") return variation.raw;
-  return JSON.stringify({ ...plainBody(operation), ...variation });
+  return variedText(plainText(operation), variation);
 }
 
-function changed(operation: TargetOperation, body: JsonObject | null, fields: readonly string[]): JsonObject {
-  const copy = structuredClone(body ?? {}) as Record<string, unknown>;
-  for (const field of fields) setAt(copy, field, otherValue(operation, body ?? {}, field));
-  return copy;
+/** The body that a variation of the target file means: its own text, or its fields laid over the plain one. */
+export function variedText(plain: string, variation: JsonObject): string {
+  if (typeof variation["raw"] === "string") return variation["raw"];
+  const text = plain === "" ? "{}" : plain;
+  return Object.entries(variation).reduce((body, [name, value]) => withValue(body, [name], value), text);
+}
+
+function changed(operation: TargetOperation, fields: readonly string[]): string {
+  const body = plainBody(operation);
+  return fields.reduce(
+    (text, field) => withValue(text, pathOf(body, field), otherValue(operation, body ?? {}, field)),
+    plainText(operation),
+  );
 }
 
 /** Another value of a field: the one the file names, else one made from the plain value; undefined when neither. */
 function otherValue({ outcome }: TargetOperation, body: JsonObject, field: string): unknown {
-  if (!Array.isArray(outcome)) return (outcome as Record<string, unknown>)[field];
-  const value = valueAt(body, field);
+  if (!Array.isArray(outcome)) return (outcome as JsonObject)[field];
+  return otherOf(field, valueAt(body, field));
+}
+
+/** Is there another value of a field that can be made without the file's help? */
+export function canBeChanged(field: string, value: unknown): boolean {
+  return otherOf(field, value) !== undefined;
+}
+
+function otherOf(field: string, value: unknown): unknown {
   switch (typeof value) {
     case "number":
-      return value + 1;
+      // Beyond 2^53 the next number is the same one.
+      return value + 1 === value ? value / 2 : value + 1;
     case "boolean":
       return !value;
     case "string":
@@ -99,39 +124,72 @@ function otherText(field: string, value: string): string {
     const other = value.toLowerCase() === "eur" ? "usd" : "eur";
     return value === value.toUpperCase() ? other.toUpperCase() : other;
   }
-  if (/^-?\d+(\.\d+)?$/.test(value)) return value.replace(/\d(?=\D*$)/, (digit) => String((Number(digit) + 1) % 10));
-  return `${value}-2`;
+  const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value);
+  if (isUuid) return value.replace(/.$/, (digit) => (digit === "0" ? "1" : "0"));
+  if (/^\d{4}-\d\d-\d\d/.test(value))
+    return value.replace(/^\d{4}/, (year) => String(Number(year) + 4).padStart(4, "0"));
+  if (/^-?\d+(\.\d+)?$/.test(value))
+    return value.replace(/\d$/, (digit) => (digit === "9" ? "8" : String(Number(digit) + 1)));
+  return value.includes("@") ? value.replace("@", "-2@") : `${value}-2`;
 }
 
-function setAt(document: Record<string, unknown>, pointer: string, value: unknown): void {
-  const names = pointer
+/** The text with another value at a path, all else left as it is written. */
+function withValue(text: string, path: JSONPath, value: unknown): string {
+  return applyEdits(text, modify(text, path, value, {}));
+}
+
+/** A JSON pointer (RFC 6901) as a path, with numbers where the document has lists. */
+function pathOf(document: unknown, pointer: string): JSONPath {
+  let place = document;
+  return pointer
     .split("/")
     .slice(1)
-    .map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
-  const last = names.pop();
-  let place: unknown = document;
-  for (const name of names) place = (place as Record<string, unknown>)[name];
-  if (last !== undefined && typeof place === "object" && place !== null) {
-    (place as Record<string, unknown>)[last] = value;
-  }
+    .map((token) => {
+      const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
+      const isList = Array.isArray(place);
+      place = typeof place === "object" && place !== null ? (place as Record<string, unknown>)[name] : undefined;
+      return isList ? Number(name) : name;
+    });
 }
 
-/** The same value with the names of every object in the opposite order. */
-function reversed(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(reversed);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .reverse()
-      .map(([name, inner]) => [name, reversed(inner)]),
+interface Layout {
+  /** The names of every object in the opposite order. */
+  readonly isReversed: boolean;
+  /** One step of indentation; empty: all on one line. */
+  readonly indent: string;
+}
+
+/** The same JSON in another layout. Texts and numbers stay as they are written. */
+function rewritten(text: string, layout: Layout): string {
+  const root = parseTree(text);
+  return root === undefined ? text : written(root, text, layout, "");
+}
+
+function written(node: Node, text: string, layout: Layout, before: string): string {
+  const inner = before + layout.indent;
+  const inside = (children: readonly string[], [open, close]: readonly [string, string]): string => {
+    if (children.length === 0) return open + close;
+    const line = layout.indent === "" ? "" : "\n";
+    return `${open}${line}${children.map((child) => inner + child).join(`,${line}`)}${line}${before}${close}`;
+  };
+  const { type, children = [], offset, length } = node;
+  if (type === "array")
+    return inside(
+      children.map((child) => written(child, text, layout, inner)),
+      ["[", "]"],
+    );
+  if (type !== "object") return text.slice(offset, offset + length);
+  const properties = children.map(({ children: [name, value] = [] }) =>
+    name && value
+      ? `${written(name, text, layout, inner)}:${layout.indent && " "}${written(value, text, layout, inner)}`
+      : "",
   );
+  return inside(layout.isReversed ? properties.reverse() : properties, ["{", "}"]);
 }
 
 /** The body with the key at `pointer`, for contracts that carry the key inside it. */
 export function withKeyInBody(text: string, pointer: string, key: string): string {
   const body = parseJson(text);
   if (typeof body !== "object" || body === null) return text;
-  const copy = body as Record<string, unknown>;
-  setAt(copy, pointer, key);
-  return JSON.stringify(copy);
+  return withValue(text, pathOf(body, pointer), key);
 }

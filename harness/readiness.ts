@@ -3,18 +3,19 @@
  * correctly, or books that do not show it, would make every later verdict worthless.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, excerpt } from "./answers.ts";
+import { excerpt } from "./answers.ts";
 import { AttemptBuilder } from "./attempt-builder.ts";
-import { openExchange } from "./burst/exchange.ts";
 import type { Effect } from "./event.ts";
 import { Failure } from "./fail.ts";
 import type { Outcome } from "./operation.ts";
 import { redacted } from "./secrets.ts";
+import { lossInWords, sendOnce } from "./send-once.ts";
 import type { Stage } from "./stage.ts";
 
 const SCENARIO = "plain-request";
 /** An effect may be written a moment after the answer. */
 const EFFECT_WITHIN_MS = 3_000;
+const BETWEEN_READINGS_MS = 50;
 
 export async function checkPlainRequests(stage: Stage): Promise<void> {
   const builder = new AttemptBuilder(stage, SCENARIO);
@@ -24,27 +25,34 @@ export async function checkPlainRequests(stage: Stage): Promise<void> {
       const { attempt, request } = builder.build({ operation: `${endpoint}-${caller}`, endpoint, caller });
       const url = stage.running.urls[attempt.replica];
       if (url === undefined) throw new Failure("usage", "the target has no URL");
-      const exchange = openExchange(url, request, { gate: "none", timeoutMs: stage.timeoutMs });
-      await exchange.armed;
-      exchange.release();
-      checkAnswer(stage, endpoint, caller, await exchange.outcome);
+      const outcome = await sendOnce(url, request, { timeoutMs: stage.timeoutMs, signal: stage.signal });
+      checkAnswer(stage, { endpoint, caller, url }, outcome);
       await checkEffect(stage, endpoint, attempt.reference);
     }
   }
 }
 
-function checkAnswer(stage: Stage, endpoint: string, caller: string, outcome: Outcome): void {
-  const expected = stage.target.file.operations[endpoint]?.success ?? [];
+interface Asked {
+  readonly endpoint: string;
+  readonly caller: string;
+  readonly url: URL;
+}
+
+function checkAnswer(stage: Stage, { endpoint, caller, url }: Asked, outcome: Outcome): void {
+  const { file } = stage.target;
+  const expected = file.operations[endpoint]?.success ?? [];
   if (outcome.kind === "responded" && expected.includes(outcome.status)) return;
-  const detail =
+  const got =
     outcome.kind === "responded"
-      ? ` with ${excerpt(redacted(outcome.body.text, stage.secrets))}`
-      : outcome.kind === "indeterminate" && outcome.detail
-        ? ` (${outcome.detail})`
-        : "";
+      ? `${outcome.status} with ${excerpt(redacted(outcome.body.text, stage.secrets)) || "an empty body"}`
+      : lossInWords(outcome, stage.timeoutMs);
+  const ended = stage.running.ended();
+  const advice =
+    ended ??
+    (outcome.kind === "refused" ? "is the target running?" : "check request, success and callers in the target file");
   throw new Failure(
     "not-ready",
-    `${stage.target.file.name}: a plain ${endpoint} by ${caller} got ${describe(outcome)}${detail}, expected ${expected.join(" or ")}; check request, success and callers in the target file`,
+    `${file.name}: a plain ${endpoint} by ${caller} at ${url.origin} got ${got}, expected ${expected.join(" or ")}; ${advice}`,
   );
 }
 
@@ -54,19 +62,20 @@ async function checkEffect(stage: Stage, endpoint: string, reference: string): P
   let effects: readonly Effect[] = [];
   let failure: string | null = null;
   do {
-    ({ effects = [], failure } = await readEffects(stage));
+    ({ effects, failure } = await readEffects(stage));
     if (effects.some(({ operation }) => operation === reference)) return;
-    await sleep(50, undefined, { signal: stage.signal });
+    await sleep(BETWEEN_READINGS_MS, undefined, { signal: stage.signal });
   } while (performance.now() < end);
+  const { name } = stage.target.file;
   throw new Failure(
     "not-ready",
     failure === null
-      ? `${stage.target.file.name}: ${endpoint} was acknowledged, and within ${EFFECT_WITHIN_MS} ms the books show no effect whose \`operation\` is its reference ${reference}: either \`effects\` reads something else, or the target loses what it acknowledges`
-      : `${stage.target.file.name}: the books cannot be read: ${redacted(failure, stage.secrets)}`,
+      ? `${name}: ${endpoint} was acknowledged, and within ${EFFECT_WITHIN_MS} ms the books show no effect whose \`operation\` is its reference ${reference}: either \`effects\` reads something else, or the target loses what it acknowledges`
+      : `${name}: the books cannot be read: ${failure}`,
   );
 }
 
 async function readEffects(stage: Stage): Promise<{ effects: readonly Effect[]; failure: string | null }> {
-  const { effects, failure } = await stage.books.read();
+  const { effects, failure } = await stage.books.read(stage.signal);
   return { effects: effects ?? [], failure };
 }

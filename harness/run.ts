@@ -3,7 +3,7 @@
  * scenario, read the books when the system is quiet, take everything down, judge what was written.
  */
 import { randomBytes } from "node:crypto";
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Contract } from "./contract.ts";
 import type { Ending, EndpointFacts, RunFacts } from "./event.ts";
@@ -12,11 +12,11 @@ import type { Invariant } from "./invariant.ts";
 import { Journal, readHistory } from "./journal.ts";
 import { type Judgement, judge } from "./judge.ts";
 import { Lab, type RunningTarget } from "./lab/lab.ts";
-import { planContextOf, type RunSize } from "./plan-context.ts";
-import { play } from "./play.ts";
+import type { RunSize } from "./plan-context.ts";
 import { BooksProbe } from "./probes/books.ts";
+import { playAll } from "./programme.ts";
 import { checkPlainRequests } from "./readiness.ts";
-import type { Plan, Scenario } from "./scenario.ts";
+import type { Scenario } from "./scenario.ts";
 import { redacted, secretsOf } from "./secrets.ts";
 import type { Stage } from "./stage.ts";
 import type { Target } from "./target.ts";
@@ -48,7 +48,7 @@ export async function run(
   options: RunOptions,
 ): Promise<Judgement> {
   const path = join(options.directory, "history.ndjson");
-  await mkdir(options.directory, { recursive: true });
+  await clear(options.directory);
   const secrets = secretsOf(target.file);
   {
     await using lab = await Lab.open(target, {
@@ -61,7 +61,7 @@ export async function run(
     const stage = setStage(target, lab.target, journal, secrets, options);
     journal.record({ type: "run", format: 1, at: stage.now(), run: factsOf(stage, options) });
     await checkPlainRequests(stage);
-    const { ending, message } = await playAll(stage, scenarios, options);
+    const { ending, message } = await playToTheEnd(stage, scenarios, options);
     options.progress.step("waiting until the system is quiet");
     await readBooks(stage);
     journal.record({ type: "ended", at: stage.now(), ending, message });
@@ -69,6 +69,20 @@ export async function run(
   }
   options.progress.step("judging");
   return judge(await readHistory(path), invariants);
+}
+
+/** A run that fails before its verdict must not leave the verdict of an earlier one in its place. */
+async function clear(directory: string): Promise<void> {
+  try {
+    await mkdir(directory, { recursive: true });
+    for (const name of ["history.ndjson", "report.json", "junit.xml", "report.md", "logs"]) {
+      await rm(join(directory, name), { recursive: true, force: true });
+    }
+  } catch (error) {
+    throw new Failure("usage", `the report directory ${directory} cannot be used (${messageOf(error)})`, {
+      cause: error,
+    });
+  }
 }
 
 function setStage(
@@ -87,6 +101,7 @@ function setStage(
     postgres: running.postgres,
     isOurs: (reference) => reference.startsWith(runId),
     isOurKey: (key) => keys.has(key),
+    secrets,
   });
   const now = (): number => Math.round((performance.now() - began) * 1000);
   return {
@@ -103,32 +118,20 @@ function setStage(
   };
 }
 
-async function playAll(
+/** However the playing ends, the run goes on to read the books and to judge what there is. */
+async function playToTheEnd(
   stage: Stage,
   scenarios: readonly Scenario[],
-  options: RunOptions,
+  { size, progress, signal }: RunOptions,
 ): Promise<{ ending: Ending; message: string | null }> {
   try {
-    for (const [index, scenario] of scenarios.entries()) {
-      options.progress.scenario(index + 1, scenarios.length, scenario.title);
-      const plan = planOf(stage, scenario, options.size);
-      if ("skip" in plan) {
-        const { id, title } = scenario;
-        stage.journal.record({ type: "scenario", at: stage.now(), id, state: "skipped", title, reason: plan.skip });
-        continue;
-      }
-      await play(stage, scenario, plan);
-    }
+    await playAll(stage, scenarios, size, progress.scenario);
     return { ending: "done", message: null };
   } catch (error) {
-    if (options.signal.aborted) return { ending: "interrupted", message: null };
+    if (signal.aborted) return { ending: "interrupted", message: null };
     const ending = error instanceof Failure && error.code === "target-lost" ? "target-lost" : "failed";
     return { ending, message: redacted(messageOf(error), stage.secrets) };
   }
-}
-
-function planOf(stage: Stage, scenario: Scenario, size: RunSize): Plan {
-  return scenario.plan(planContextOf(stage.target, stage.running, size, scenario));
 }
 
 async function readBooks(stage: Stage): Promise<void> {

@@ -17,6 +17,10 @@ export interface Scenario {
   readonly requirement: string;
   /** Looking at none of these makes the scenario inconclusive. */
   readonly exercises: readonly InvariantId[];
+  /** Mostly waits, disturbs nobody: played beside the others. */
+  readonly beside?: boolean;
+  /** Has a fault that others would feel: played when nothing else is. */
+  readonly alone?: boolean;
   plan(context: PlanContext): Plan;
 }
 

@@ -1,76 +1,104 @@
 /** `idemproof run [target.yaml]`: play the scenarios, judge, report. */
-import { join, resolve } from "node:path";
-import { Command, InvalidArgumentError } from "commander";
+import { join, relative, resolve } from "node:path";
+import { Command } from "commander";
 import { invariants } from "../invariants/list.ts";
-import { reportOf } from "../report.ts";
-import { terminalReport } from "../reporters/terminal.ts";
 import { run } from "../run.ts";
+import type { Target } from "../target.ts";
 import { readTarget } from "../target-file.ts";
+import { printReport, writeReports } from "./deliver.ts";
+import { type DirectOptions, directTarget } from "./direct-target.ts";
 import { exitCodeOf, exitCodes } from "./exit.ts";
-import { loadScenarios } from "./load-scenarios.ts";
+import { checkHosts } from "./hosts.ts";
+import { interruption } from "./interruption.ts";
+import {
+  addSizeOptions,
+  ownCommand,
+  type SizeOptions,
+  several,
+  shellWord,
+  sizeArguments,
+  sizeOf,
+  upTo,
+} from "./options.ts";
 import { packageRoot, version } from "./package.ts";
 import { progressOn } from "./progress.ts";
+import { loadScenarios } from "./scenarios.ts";
 
-interface Options {
-  readonly seed?: number;
-  readonly only?: string[];
-  readonly quick?: boolean;
-  readonly rounds?: number;
-  readonly concurrency?: number;
+interface Options extends SizeOptions, DirectOptions {
+  readonly only?: readonly string[];
+  readonly json?: boolean;
   readonly reportDir: string;
   readonly timeout: number;
+  readonly allowHost?: readonly string[];
 }
 
 export function runCommand(): Command {
-  return new Command("run")
+  const command = new Command("run")
     .description("play the scenarios against a target, judge what happened, write the reports")
-    .argument("[target]", "target.yaml, or a folder with one", join(packageRoot, "targets", "reference"))
-    .option("--seed <number>", "plans come from it; default: a new one, which the report names", wholeNumber)
-    .option("--only <scenario...>", "play these scenarios only")
-    .option("--quick", "fewer rounds")
-    .option("--rounds <number>", "how often a race is repeated (50; 10 with --quick)", positive)
-    .option("--concurrency <number>", "the largest burst (50)", positive)
-    .option("--report-dir <path>", "where the reports go", "reports/latest")
-    .option("--timeout <ms>", "how long an answer is waited for", positive, 10_000)
-    .action(async (path: string, options: Options) => {
+    .argument("[target]", "a target file, or a folder with a target.yaml (default: the reference target)");
+  return addSizeOptions(command)
+    .option("--only <scenario>", "play only these scenarios (repeatable, or separated by commas)", several)
+    .option("--report-dir <path>", "where the history and the reports go", "reports/latest")
+    .option("--timeout <ms>", "how long an answer is waited for", upTo(600_000), 10_000)
+    .option("--json", "print report.json instead of the report for people")
+    .option("--allow-host <host>", "a host outside this machine that may be tested (repeatable)", several)
+    .option("--url <url>", "a running target without a file; repeatable, one for each replica", several)
+    .option("--request <line>", "with --url: method and path, such as 'POST /orders'")
+    .option("--body <text>", "with --url: the body, or @file")
+    .option("--header <line>", "with --url: a header of the caller, 'name: value' (repeatable)", collect)
+    .option("--success <status>", "with --url: statuses that acknowledge (default: 200,201,202)", several)
+    .option(
+      "--outcome <pointer>",
+      "with --url: fields that must be fingerprinted, such as /amount (repeatable)",
+      several,
+    )
+    .option("--contract <id>", "with --url: the contract to hold it to (default: strict)")
+    .action(async (path: string | undefined, options: Options) => {
       process.exitCode = await runOnce(path, options);
     });
 }
 
-async function runOnce(path: string, options: Options): Promise<number> {
-  const target = await readTarget(path);
+async function runOnce(path: string | undefined, options: Options): Promise<number> {
+  const target = options.url === undefined ? await readTarget(path ?? referencePath()) : await directTarget(options);
+  checkHosts(target.file, options.allowHost ?? []);
   const scenarios = await loadScenarios(options.only);
   const progress = progressOn(process.stderr);
-  const interruption = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => interruption.abort());
+  const signal = interruption();
+  const directory = resolve(options.reportDir);
   const judgement = await run(target, scenarios, invariants, {
-    size: {
-      seed: options.seed ?? Math.floor(Math.random() * 2 ** 31),
-      rounds: options.rounds ?? (options.quick ? 10 : 50),
-      samples: options.quick ? 2 : 5,
-      concurrency: options.concurrency ?? 50,
-    },
+    size: sizeOf(options),
     timeoutMs: options.timeout,
-    directory: resolve(options.reportDir),
+    directory,
     version,
-    command: `idemproof run ${path}`,
-    signal: interruption.signal,
+    command: commandLine(target, path, options),
+    signal,
     progress,
-  });
-  progress.end();
-  const report = reportOf(judgement);
-  process.stdout.write(terminalReport(report, { color: process.stdout.isTTY, callerHeaders: {} }));
-  return interruption.signal.aborted ? exitCodes.interrupted : exitCodeOf(judgement.result);
+  }).finally(progress.end);
+  const report = await writeReports(judgement, directory);
+  printReport(report, judgement, options.json === true);
+  if (!options.json) process.stdout.write(`reports in ${relative(process.cwd(), directory) || "."}\n`);
+  return signal.aborted ? exitCodes.interrupted : exitCodeOf(judgement.result);
 }
 
-function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError("expected a whole number, 0 or more");
-  return value;
+function referencePath(): string {
+  return join(packageRoot, "targets", "reference");
 }
 
-function positive(text: string): number {
-  const value = wholeNumber(text);
-  if (value < 1) throw new InvalidArgumentError("expected a whole number, 1 or more");
-  return value;
+/** The line that repeats the run, but for seed and scenario. Headers are the caller's secret and left to the reader. */
+function commandLine(target: Target, path: string | undefined, options: Options): string {
+  const direct =
+    options.url === undefined
+      ? [...(path === undefined ? [] : [path])]
+      : [
+          ...options.url.flatMap((url) => ["--url", url]),
+          "--request",
+          options.request ?? "",
+          ...(options.body === undefined ? [] : ["--body", options.body]),
+          ...Object.keys(target.file.callers["caller"]?.headers ?? {}).flatMap((name) => ["--header", `${name}: …`]),
+        ];
+  return [ownCommand(), ...[...direct, ...sizeArguments(options)].map(shellWord)].join(" ");
+}
+
+function collect(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value];
 }

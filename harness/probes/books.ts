@@ -5,21 +5,31 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Books, Effect, KeyRecord } from "../event.ts";
 import { messageOf } from "../fail.ts";
+import { redacted } from "../secrets.ts";
 import type { BooksSource, TargetFile } from "../target.ts";
 import { readHttp } from "./http.ts";
 import { readSql } from "./sql.ts";
+
+/** What a probe reads. `columns` is there even when no row is. */
+export interface Reading {
+  readonly columns: readonly string[];
+  readonly rows: readonly Row[];
+}
 
 /** A row as a probe reads it; values of any kind. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** Two equal readings this far apart count as quiet. */
 const QUIET_MS = 250;
+/** Longest that one reading may take. */
+const READ_MS = 10_000;
 
 export interface BooksOptions {
   readonly file: Pick<TargetFile, "effects" | "records">;
   readonly urls: readonly URL[];
   /** The lab's database, where the file says `on: postgres`. */
   readonly postgres: string | null;
+  readonly secrets: readonly string[];
   readonly isOurs: (reference: string) => boolean;
   readonly isOurKey: (key: string) => boolean;
 }
@@ -35,75 +45,97 @@ export class BooksProbe {
     return this.#options.file.effects !== undefined || this.#options.file.records !== undefined;
   }
 
-  /** One reading. Failures are part of it: a book that cannot be read is evidence too. */
-  async read(): Promise<Books> {
+  /** One reading. Failures are part of it: a book that cannot be read is evidence too. Rejects only when aborted. */
+  async read(signal: AbortSignal, withinMs = READ_MS): Promise<Books> {
+    const timeoutMs = Math.max(1, Math.round(Math.min(withinMs, READ_MS)));
     try {
-      const [effects, records] = await Promise.all([this.#effects(), this.#records()]);
-      return { effects, records, quiet: false, failure: null };
+      const reading = await Promise.all([this.#effects(signal, timeoutMs), this.#records(signal, timeoutMs)]);
+      return { effects: reading[0], records: reading[1], quiet: false, failure: null };
     } catch (error) {
-      return { effects: null, records: null, quiet: false, failure: messageOf(error) };
+      signal.throwIfAborted();
+      const failure = redacted(messageOf(error), this.#options.secrets);
+      return { effects: null, records: null, quiet: false, failure };
     }
   }
 
-  /** Reads until two readings agree. `quiet` is false when they never did within `withinMs`. */
+  /** Reads until two readings agree. `quiet` is false when they never did within `withinMs`. Rejects when aborted. */
   async readWhenQuiet(withinMs: number, signal: AbortSignal): Promise<Books> {
     const end = performance.now() + withinMs;
-    let before = await this.read();
+    let before = await this.read(signal, withinMs);
     for (;;) {
-      await sleep(QUIET_MS);
-      const now = await this.read();
-      if (now.failure === null && JSON.stringify(now) === JSON.stringify(before)) return { ...now, quiet: true };
-      if (performance.now() > end || signal.aborted) return now;
+      const leftMs = end - performance.now();
+      if (leftMs < QUIET_MS) return before;
+      await sleep(QUIET_MS, undefined, { signal });
+      const now = await this.read(signal, leftMs - QUIET_MS);
+      if (now.failure === null && isEqual(now, before)) return { ...now, quiet: true };
       before = now;
     }
   }
 
-  async #effects(): Promise<readonly Effect[] | null> {
-    const { file, isOurs } = this.#options;
+  async #effects(signal: AbortSignal, timeoutMs: number): Promise<readonly Effect[] | null> {
+    const { file, isOurs, secrets } = this.#options;
     if (file.effects === undefined) return null;
-    const rows = await this.#rows(file.effects);
-    return rows.map(effectOf).filter(({ operation }) => isOurs(operation));
+    const { rows } = await this.#rows("effects", file.effects, ["operation"], signal, timeoutMs);
+    return rows.map((row) => effectOf(row, secrets)).filter(({ operation }) => isOurs(operation));
   }
 
-  async #records(): Promise<readonly KeyRecord[] | null> {
+  async #records(signal: AbortSignal, timeoutMs: number): Promise<readonly KeyRecord[] | null> {
     const { file, isOurKey } = this.#options;
     if (file.records === undefined) return null;
-    const rows = await this.#rows(file.records);
+    const { rows } = await this.#rows("records", file.records, ["key", "state"], signal, timeoutMs);
     return rows.map(recordOf).filter(({ key }) => isOurKey(key));
   }
 
-  #rows(source: BooksSource): Promise<readonly Row[]> {
-    if ("http" in source) {
-      const base = this.#options.urls[0];
-      if (base === undefined) throw new Error("there is no URL to read the books from");
-      return readHttp(base, source);
+  async #rows(
+    name: string,
+    source: BooksSource,
+    needed: readonly string[],
+    signal: AbortSignal,
+    timeoutMs: number,
+  ): Promise<Reading> {
+    try {
+      const reading = await this.#reading(source, signal, timeoutMs);
+      const missing = needed.filter((column) => !reading.columns.includes(column));
+      if (missing.length === 0) return reading;
+      throw new Error(`found the columns ${reading.columns.join(", ")}, expected ${missing.join(" and ")} among them`);
+    } catch (error) {
+      throw new Error(`${name}: ${messageOf(error)}`, { cause: error });
     }
+  }
+
+  #reading(source: BooksSource, signal: AbortSignal, timeoutMs: number): Promise<Reading> {
+    if ("http" in source) return readHttp(this.#options.urls, source, signal, timeoutMs);
     const url = source.on === "postgres" ? this.#options.postgres : source.on;
     if (url === null) throw new Error("the books are in the lab's postgres, and the lab has none");
-    return readSql(url, source.sql);
+    return readSql(url, source.sql, signal, timeoutMs);
   }
 }
 
-function effectOf(row: Row): Effect {
-  const { operation, ...columns } = row;
-  if (operation === undefined) {
-    throw new Error(`the effects have the columns ${Object.keys(row).join(", ")}, expected one named operation`);
-  }
+/** Without an order of its own a database may give the same rows in another one. */
+function isEqual(one: Books, other: Books): boolean {
+  const sorted = (rows: readonly unknown[] | null): readonly string[] =>
+    (rows ?? []).map((row) => JSON.stringify(row)).sort();
+  const same = (some: readonly unknown[] | null, others: readonly unknown[] | null): boolean =>
+    JSON.stringify(sorted(some)) === JSON.stringify(sorted(others));
+  return other.failure === null && same(one.effects, other.effects) && same(one.records, other.records);
+}
+
+function effectOf({ operation, ...columns }: Row, secrets: readonly string[]): Effect {
   return {
     operation: textOf(operation),
-    columns: Object.fromEntries(Object.entries(columns).map(([name, value]) => [name, textOf(value)])),
+    columns: Object.fromEntries(
+      Object.entries(columns).map(([name, value]) => [name, redacted(textOf(value), secrets)]),
+    ),
   };
 }
 
 function recordOf(row: Row): KeyRecord {
-  if (!("key" in row && "state" in row)) {
-    throw new Error(`the records have the columns ${Object.keys(row).join(", ")}, expected key and state`);
-  }
   return { key: textOf(row["key"]), state: textOf(row["state"]) };
 }
 
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return "";
-  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "" : value.toISOString();
+  if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString("hex")}`;
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

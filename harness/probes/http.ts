@@ -1,10 +1,11 @@
 /** Reads the target's books over HTTP: a path, a pointer to the rows, a pointer for each column. */
-import { parseJson, valueAt } from "../answers.ts";
-import { openExchange } from "../burst/exchange.ts";
-import { Failure } from "../fail.ts";
-import type { Row } from "./books.ts";
+import { excerpt, parseJson, valueAt } from "../answers.ts";
+import type { HttpRequest, Responded } from "../operation.ts";
+import { lossInWords, sendOnce } from "../send-once.ts";
+import type { Reading } from "./books.ts";
 
-const READ_MS = 10_000;
+/** Books larger than this are not what a test needs to read. */
+const BOOKS_BYTES_MAX = 64 * 1024 * 1024;
 
 export interface HttpBooks {
   readonly http: string;
@@ -13,23 +14,56 @@ export interface HttpBooks {
   readonly columns: Readonly<Record<string, string>>;
 }
 
-export async function readHttp(base: URL, books: HttpBooks): Promise<readonly Row[]> {
+export async function readHttp(
+  urls: readonly URL[],
+  books: HttpBooks,
+  signal: AbortSignal,
+  timeoutMs: number,
+): Promise<Reading> {
   const [method = "GET", path = "/"] = books.http.split(" ");
   const request = { method, path, headers: { ...books.headers }, body: "" };
-  const exchange = openExchange(base, request, { gate: "none", timeoutMs: READ_MS, bytesMax: 64 * 1024 * 1024 });
-  await exchange.armed;
-  exchange.release();
-  const outcome = await exchange.outcome;
-  if (outcome.kind !== "responded") throw new Failure("not-ready", `${books.http} gave no answer (${outcome.reason})`);
-  if (outcome.status !== 200) throw new Failure("not-ready", `${books.http} answered ${outcome.status}, expected 200`);
-  const rows = valueAt(parseJson(outcome.body.text), books.rows);
-  if (!Array.isArray(rows)) {
-    throw new Failure(
-      "not-ready",
-      `${books.http}: found no array at ${books.rows || "the top"}, expected the rows there`,
-    );
+  const answer = await firstAnswer(urls, request, signal, timeoutMs);
+  if (answer.status !== 200) {
+    throw new Error(`${books.http} answered ${answer.status} with ${excerpt(answer.body.text)}, expected 200`);
   }
-  return rows.map((row) =>
-    Object.fromEntries(Object.entries(books.columns).map(([column, pointer]) => [column, valueAt(row, pointer)])),
+  const rows = rowsIn(answer, books);
+  const names = Object.entries(books.columns);
+  return {
+    columns: names.map(([column]) => column),
+    rows: rows.map((row) => Object.fromEntries(names.map(([column, pointer]) => [column, valueAt(row, pointer)]))),
+  };
+}
+
+/** A replica may be paused or ended; the books are the same behind all of them. */
+async function firstAnswer(
+  urls: readonly URL[],
+  request: HttpRequest,
+  signal: AbortSignal,
+  timeoutMs: number,
+): Promise<Responded> {
+  const share = Math.ceil(timeoutMs / Math.max(1, urls.length));
+  const losses: string[] = [];
+  for (const url of urls) {
+    const outcome = await sendOnce(url, request, { timeoutMs: share, bytesMax: BOOKS_BYTES_MAX, signal });
+    if (outcome.kind === "responded") return outcome;
+    losses.push(lossInWords(outcome, share));
+  }
+  throw new Error(`${request.method} ${request.path} got ${[...new Set(losses)].join(", and ") || "nowhere to go"}`);
+}
+
+function rowsIn(answer: Responded, books: HttpBooks): readonly unknown[] {
+  const document = parseJson(answer.body.text);
+  if (document === undefined) {
+    throw new Error(`${books.http} answered ${excerpt(answer.body.text) || "an empty body"}, expected JSON`);
+  }
+  const rows = valueAt(document, books.rows);
+  const place = books.rows === "" ? "the top of its answer" : books.rows;
+  if (!Array.isArray(rows)) throw new Error(`${books.http}: found no list at ${place}, expected the rows there`);
+  // A column that no row has is a wrong pointer; one that some lack is empty there.
+  const absent = Object.entries(books.columns).filter(([, pointer]) =>
+    rows.every((row) => valueAt(row, pointer) === undefined),
   );
+  if (rows.length === 0 || absent.length === 0) return rows;
+  const where = absent.map(([column, pointer]) => `nothing at ${pointer} for the column ${column}`).join(", ");
+  throw new Error(`${books.http}: found ${where} in ${rows.length} row(s) such as ${excerpt(JSON.stringify(rows[0]))}`);
 }

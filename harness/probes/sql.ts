@@ -1,24 +1,55 @@
 /** Reads the target's books from its own database, on a connection of our own. */
 import pg from "pg";
-import type { Row } from "./books.ts";
+import { Failure } from "../fail.ts";
+import type { Reading, Row } from "./books.ts";
 
-const STATEMENT_MS = 10_000;
+/** Rows are fetched in parts, so that a query without bounds fails in words instead of filling the memory. */
+const FETCH_ROWS = 500;
+const BOOKS_ROWS_MAX = 200_000;
+const BOOKS_CHARACTERS_MAX = 64 * 1024 * 1024;
 
-export async function readSql(url: string, sql: string): Promise<readonly Row[]> {
+/** Reads only: in a transaction that may not write. */
+export async function readSql(url: string, sql: string, signal: AbortSignal, timeoutMs: number): Promise<Reading> {
+  signal.throwIfAborted();
   const client = new pg.Client({
     connectionString: url,
-    connectionTimeoutMillis: STATEMENT_MS,
-    statement_timeout: STATEMENT_MS,
-    query_timeout: STATEMENT_MS + 1_000,
+    connectionTimeoutMillis: timeoutMs,
+    statement_timeout: timeoutMs,
+    query_timeout: timeoutMs + 500,
     application_name: "idemproof books",
   });
   // A connection that breaks between two queries is reported by the next query.
   client.on("error", () => undefined);
-  await client.connect();
+  const abort = (): void => void client.end().catch(() => undefined);
+  signal.addEventListener("abort", abort, { once: true });
   try {
-    const { rows } = await client.query<Row>(sql);
-    return rows;
+    await client.connect();
+    return await fetchAll(client, sql);
   } finally {
+    signal.removeEventListener("abort", abort);
     await client.end().catch(() => undefined);
+  }
+}
+
+async function fetchAll(client: pg.Client, sql: string): Promise<Reading> {
+  await client.query("begin read only");
+  // One statement, whatever the text holds: the extended protocol refuses several.
+  await client.query({
+    text: `declare books no scroll cursor for ${sql.replace(/[;\s]+$/, "")}`,
+    queryMode: "extended",
+  } as pg.QueryConfig);
+  const rows: Row[] = [];
+  let characters = 0;
+  for (;;) {
+    const part = await client.query<Row>(`fetch forward ${FETCH_ROWS} from books`);
+    rows.push(...part.rows);
+    characters += JSON.stringify(part.rows).length;
+    if (rows.length > BOOKS_ROWS_MAX || characters > BOOKS_CHARACTERS_MAX) {
+      throw new Failure(
+        "not-ready",
+        `found more than ${BOOKS_ROWS_MAX} rows or ${BOOKS_CHARACTERS_MAX} characters, expected a query that reads the last hours only`,
+      );
+    }
+    if (part.rows.length < FETCH_ROWS) return { columns: part.fields.map(({ name }) => name), rows };
   }
 }

@@ -1,11 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { Keeper } from "../../harness/lab/keeper.ts";
+import { Keeper, ownEnvironment } from "../../harness/lab/keeper.ts";
 import { freePort } from "../../harness/lab/port.ts";
-import { ownEnvironment } from "../../harness/lab/postgres.ts";
 import { Database } from "./testing/database.ts";
 import { headersOf, orderNamed } from "./testing/service.ts";
 
@@ -22,8 +19,7 @@ afterAll(async () => {
 
 test("a process that is told to end answers what is in flight and ends well", async () => {
   await using keeper = new Keeper();
-  const directory = await mkdtemp(join(tmpdir(), "reference-test-"));
-  await keeper.removeAtEnd(directory);
+  const directory = await keeper.makeDirectory("reference-test-");
   const port = await freePort();
   const settings = {
     PORT: String(port),

@@ -1,7 +1,4 @@
 /** A real PostgreSQL for the tests of one file, with the service's migrations applied. */
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import pg from "pg";
 import { Keeper } from "../../../harness/lab/keeper.ts";
 import { startPostgres } from "../../../harness/lab/postgres.ts";
@@ -23,9 +20,9 @@ export class Database implements AsyncDisposable {
   static async start(): Promise<Database> {
     const keeper = new Keeper();
     try {
-      const logs = await mkdtemp(join(tmpdir(), "reference-test-"));
-      await keeper.removeAtEnd(logs);
-      const database = new Database(keeper, (await startPostgres(keeper, logs)).url);
+      const logs = await keeper.makeDirectory("reference-test-");
+      const { signal } = new AbortController();
+      const database = new Database(keeper, (await startPostgres(keeper, { logs, secrets: [], signal })).url);
       await migrate(database.pool, MIGRATIONS);
       return database;
     } catch (error) {

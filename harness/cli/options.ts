@@ -1,0 +1,70 @@
+/** Options that several commands share, and how their values are read. */
+import { randomInt } from "node:crypto";
+import { type Command, InvalidArgumentError } from "commander";
+import type { RunSize } from "../plan-context.ts";
+
+export interface SizeOptions {
+  readonly seed?: number;
+  readonly quick?: boolean;
+  readonly rounds?: number;
+  readonly concurrency?: number;
+}
+
+const ROUNDS = { usual: 50, quick: 10 };
+const SAMPLES = { usual: 5, quick: 2 };
+const CONCURRENCY = 50;
+/** More sockets than this at once are a load test, and beyond many systems' limits of open files. */
+const CONCURRENCY_MAX = 500;
+const ROUNDS_MAX = 10_000;
+const SEED_MAX = 2 ** 31 - 1;
+
+export function addSizeOptions(command: Command): Command {
+  return command
+    .option("--seed <number>", "the plans come from it (default: a new one, named in the report)", upTo(SEED_MAX, 0))
+    .option("--quick", `${ROUNDS.quick} rounds instead of ${ROUNDS.usual}`)
+    .option("--rounds <number>", `how often a race is repeated (default: ${ROUNDS.usual})`, upTo(ROUNDS_MAX))
+    .option("--concurrency <number>", `the largest burst (default: ${CONCURRENCY})`, upTo(CONCURRENCY_MAX, 2));
+}
+
+export function sizeOf({ seed, quick, rounds, concurrency }: SizeOptions): RunSize {
+  const kind = quick ? "quick" : "usual";
+  return {
+    seed: seed ?? randomInt(SEED_MAX),
+    rounds: rounds ?? ROUNDS[kind],
+    samples: SAMPLES[kind],
+    concurrency: concurrency ?? CONCURRENCY,
+  };
+}
+
+/** The options again, for the line that repeats a run. The seed is added there. */
+export function sizeArguments({ quick, rounds, concurrency }: SizeOptions): string[] {
+  return [
+    ...(quick ? ["--quick"] : []),
+    ...(rounds === undefined ? [] : ["--rounds", String(rounds)]),
+    ...(concurrency === undefined ? [] : ["--concurrency", String(concurrency)]),
+  ];
+}
+
+export function upTo(most: number, least = 1): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!Number.isSafeInteger(value) || value < least || value > most) {
+      throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`);
+    }
+    return value;
+  };
+}
+
+export function several(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), ...value.split(",").filter((part) => part !== "")];
+}
+
+/** How this program was called, for lines that are to be pasted. */
+export function ownCommand(): string {
+  return process.env["npm_lifecycle_event"] === "start" ? "npm start --" : "npx idemproof run";
+}
+
+/** A word as a shell takes it. */
+export function shellWord(text: string): string {
+  return /^[\w./:@=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

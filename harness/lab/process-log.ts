@@ -1,0 +1,68 @@
+/** Writes a process's output to a file, line by line: bounded, and without the secrets of callers. */
+import { createWriteStream, type WriteStream } from "node:fs";
+import type { Readable } from "node:stream";
+import { redacted } from "../secrets.ts";
+
+/** A log beyond this is cut: a target that logs without end must not fill the disk. */
+export const LOG_BYTES_MAX = 32 * 1024 * 1024;
+/** A line beyond this is written in parts. */
+export const LINE_CHARACTERS_MAX = 64 * 1024;
+
+export class ProcessLog {
+  readonly #stream: WriteStream;
+  readonly #secrets: readonly string[];
+  /** A secret may lie across the cut of a long line: so much is kept for the next part. */
+  readonly #overlap: number;
+  readonly #sources: Promise<void>[] = [];
+  #bytes = 0;
+
+  constructor(path: string, secrets: readonly string[]) {
+    this.#stream = createWriteStream(path, { flags: "a" });
+    // A log that cannot be written is no reason to leave the run's processes alone.
+    this.#stream.on("error", () => undefined);
+    this.#secrets = secrets;
+    this.#overlap = Math.max(0, ...secrets.map(({ length }) => length - 1));
+  }
+
+  take(source: Readable): void {
+    let rest = "";
+    source.setEncoding("utf8");
+    source.on("data", (chunk: string) => {
+      const lines = (rest + chunk).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) this.#write(`${line}\n`);
+      while (rest.length > LINE_CHARACTERS_MAX + this.#overlap) rest = this.#writePart(rest);
+    });
+    source.on("end", () => rest !== "" && this.#write(`${rest}\n`));
+    source.on("error", () => undefined);
+    this.#sources.push(new Promise((resolve) => source.once("close", () => resolve())));
+  }
+
+  /** Resolves when the process and all that hold its output have ended. */
+  get ended(): Promise<void> {
+    return Promise.all(this.#sources).then(() => undefined);
+  }
+
+  /** Resolves when every line is in the file. */
+  async close(): Promise<void> {
+    await this.ended;
+    await new Promise<void>((resolve) => {
+      this.#stream.once("close", resolve);
+      this.#stream.end();
+    });
+  }
+
+  #writePart(line: string): string {
+    const clean = redacted(line, this.#secrets);
+    const cut = Math.max(1, clean.length - this.#overlap);
+    this.#write(`${clean.slice(0, cut)}\n`);
+    return clean.slice(cut);
+  }
+
+  #write(line: string): void {
+    if (this.#bytes > LOG_BYTES_MAX) return;
+    const text = redacted(line, this.#secrets);
+    this.#bytes += Buffer.byteLength(text);
+    this.#stream.write(this.#bytes > LOG_BYTES_MAX ? "[the log goes on and is cut here]\n" : text);
+  }
+}

@@ -1,0 +1,75 @@
+/** The report for pull requests and job summaries. */
+import type { Report, ReportedViolation } from "../report.ts";
+
+const MARKS: Record<Report["verdict"], string> = { pass: "✅", fail: "❌", inconclusive: "❔", skip: "➖" };
+
+export function markdownReport(report: Report): string {
+  const lines = [
+    `# ${MARKS[report.verdict]} ${report.target}: ${report.verdict}`,
+    "",
+    `Contract ${report.contract}, seed ${report.seed}, ${report.attempts} attempts in ${(report.durationMs / 1000).toFixed(1)} s, idemproof ${report.version}, ${report.startedAt}.`,
+    "",
+    ...(report.books.effects ? [] : ["**No books**: what really took effect was not looked at.", ""]),
+    ...report.reasons.map((reason) => `- because ${cell(reason)}`),
+    ...report.notes.map((note) => `- note: ${cell(note)}`),
+    "",
+    ...race(report.race),
+    "| Invariant | Verdict | Checked | |",
+    "| --- | --- | ---: | --- |",
+    ...report.invariants.map(
+      ({ id, statement, verdict, checked, violationCount, reasons, level }) =>
+        `| \`${id}\` | ${MARKS[verdict]} ${verdict}${level === "must" ? "" : ` (${level})`} | ${checked} | ${cell(verdict === "fail" ? `${violationCount} violation(s). ${statement}` : (reasons[0] ?? statement))} |`,
+    ),
+    "",
+    "| Scenario | Verdict | Attempts | |",
+    "| --- | --- | ---: | --- |",
+    ...report.scenarios.map(
+      ({ id, title, verdict, attempts, reasons, failed }) =>
+        `| \`${id}\` | ${MARKS[verdict]} ${verdict} | ${attempts} | ${cell(failed.join(", ") || reasons[0] || title)} |`,
+    ),
+    "",
+    ...failures(report),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function race(found: Report["race"]): string[] {
+  if (found === null) return [];
+  const arrival =
+    found.medianArrivalSpreadMicros === null ? "" : `, arrived within ${found.medianArrivalSpreadMicros} µs`;
+  return [
+    `${found.bursts} bursts, ${found.overlapped} of them overlapped; medians: released within ${found.medianReleaseSpreadMicros} µs${arrival}, ${found.medianInFlight} in flight.`,
+    "",
+  ];
+}
+
+function failures({ invariants }: Report): string[] {
+  return invariants
+    .filter(({ verdict }) => verdict === "fail")
+    .flatMap(({ id, statement, violations, violationCount }) => [
+      `## ${MARKS.fail} ${id}`,
+      "",
+      `${statement}. ${violationCount} violation(s); the first ${violations.length}:`,
+      "",
+      ...violations.flatMap(failure),
+    ]);
+}
+
+function failure(violation: ReportedViolation): string[] {
+  const curls = violation.witnesses.map(({ id, outcome, curl }) => `# ${id}: ${outcome}\n${curl}`);
+  return [
+    `- **${cell(violation.message)}** (in \`${violation.scenario}\`: ${cell(violation.requirement)})`,
+    `  - expected: ${cell(violation.expected)}`,
+    `  - actual: ${cell(violation.actual)}`,
+    "",
+    "  ```sh",
+    ...[...curls, `# again`, violation.repeat].flatMap((line) => line.split("\n").map((part) => `  ${part}`)),
+    "  ```",
+    "",
+  ];
+}
+
+/** Text that stays inside its cell and means nothing to Markdown. */
+function cell(value: string): string {
+  return value.replaceAll("|", "\\|").replaceAll("<", "&lt;").replace(/\s+/g, " ");
+}

@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { historyOf } from "../history.ts";
+import { invariants } from "../invariants/list.ts";
+import { judge } from "../judge.ts";
+import { type Report, reportOf, reportSchema } from "../report.ts";
+import { answer, effect, HistorySketch } from "../testing/history-builder.ts";
+import { jsonReport } from "./json.ts";
+import { junitReport } from "./junit.ts";
+import { markdownReport } from "./markdown.ts";
+import { terminalReport } from "./terminal.ts";
+
+function reportOn(sketch: HistorySketch): Report {
+  return reportOf(judge(historyOf(sketch.events()), invariants));
+}
+
+const twice = (): HistorySketch =>
+  new HistorySketch()
+    .attempt({ body: '{"note":"it\'s | <b>\\u0001"}' }, 0, 20, answer(201, { id: "1" }))
+    .attempt({}, 1, 21, answer(201, { id: "2" }))
+    .books([effect("op"), effect("op")]);
+const failed = reportOn(twice());
+
+test("every report is in the published format", () => {
+  expect(reportSchema.parse(JSON.parse(jsonReport(failed)))).toEqual(failed);
+});
+
+test("a violation prints requirement, expected, actual, witnesses, curl lines and the command that repeats it", () => {
+  const text = terminalReport(failed, { color: false, callerHeaders: { alice: ["authorization"] } });
+  expect(text).toContain("in tested: It works");
+  expect(text).toContain("expected  at most 1 effect(s)");
+  expect(text).toContain("actual    2 effects in the books");
+  expect(text).toContain("key       key");
+  expect(text).toMatch(/a1 {2}POST \/orders by alice on replica 0 {2}201/);
+  expect(text).toContain("curl -i -X POST 'http://127.0.0.1:1/orders'");
+  expect(text).toContain("again     idemproof run --seed 1 --only tested");
+  expect(text).toContain("ALICE_AUTHORIZATION");
+  expect(text.trimEnd().split("\n").at(-1)).toMatch(/^FAIL/);
+});
+
+test("a run without books says so in its head, in one line", () => {
+  const report = reportOn(new HistorySketch().withoutBooks().attempt({}, 0, 20));
+  const [, second] = terminalReport(report, { color: false, callerHeaders: {} }).split("\n");
+  expect(second).toBe("no books: what really took effect was not looked at, and the effect invariants are skipped");
+});
+
+test("colour is used only when asked for", () => {
+  expect(terminalReport(failed, { color: false, callerHeaders: {} })).not.toContain("\u001b");
+  expect(terminalReport(failed, { color: true, callerHeaders: {} })).toContain("\u001b[31m");
+});
+
+test("JUnit counts failures, and inconclusive as errors; it is XML whatever the answers held", () => {
+  const xml = junitReport(failed);
+  expect(xml).toMatch(/<testcase [^>]*at-most-one-effect[^>]*>\s*(<system-out>[\s\S]*?<\/system-out>\s*)?<failure/);
+  expect(xml).not.toMatch(/\p{Cc}(?<![\t\n\r])/u);
+  const cut = reportOf(judge(historyOf(twice().events().slice(0, -3)), invariants));
+  expect(junitReport(cut)).toContain("<error");
+});
+
+test("Markdown tables survive what answers hold", () => {
+  const markdown = markdownReport({ ...failed, reasons: ["a | b\n<script>"] });
+  expect(markdown).toContain("because a \\| b &lt;script>");
+});

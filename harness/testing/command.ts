@@ -1,0 +1,48 @@
+/** Runs the built command line as a user does, for tests. */
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+
+export interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const MAIN = join(import.meta.dirname, "..", "cli", "main.js");
+export const PROJECT = join(import.meta.dirname, "..", "..", "..");
+
+export interface CommandOptions {
+  readonly directory?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export function idemproof(
+  args: readonly string[],
+  { directory = PROJECT, env = {} }: CommandOptions = {},
+): Promise<Ran> {
+  return runProcess(process.execPath, [MAIN, ...args], { directory, env });
+}
+
+export function runProcess(
+  file: string,
+  args: readonly string[],
+  { directory = PROJECT, env = {} }: CommandOptions,
+): Promise<Ran> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, args, {
+      cwd: directory,
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let stdout = "";
+    let stderr = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    child.once("error", reject);
+    child.once("close", (code) => resolve({ code, stdout, stderr }));
+  });
+}

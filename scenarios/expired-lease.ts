@@ -1,0 +1,89 @@
+/**
+ * The holder of a key stops in mid-work and outlives its lease. Others take over; then it wakes up, a
+ * zombie that still believes the key is its own.
+ */
+import { copies, NO_SLOW, slowEndpoint, times } from "../harness/plan.ts";
+import type { AttemptPlan, PlanContext, Scenario, Step } from "../harness/scenario.ts";
+
+const LEASE_MS_MAX = 10_000;
+const PAUSED_REPLICA = 0;
+const OTHER_REPLICA = 1;
+/** A pause takes as long as the lease, so each is used for many keys. */
+const KEYS_PER_PAUSE = 8;
+const RACERS_PER_KEY = 5;
+/** Time for a zombie to finish what it can still finish. */
+const AFTERMATH_MS = 400;
+
+const scenario: Scenario = {
+  id: "expired-lease",
+  title: "Expired lease and its zombie",
+  requirement: "An expired lease is taken over once, and its old holder can finish nothing when it wakes up",
+  exercises: [
+    "single-takeover",
+    "zombie-is-fenced",
+    "every-key-resolves",
+    "at-most-one-effect",
+    "unrelated-keys-are-unaffected",
+  ],
+  alone: true,
+
+  plan(context) {
+    const endpoint = slowEndpoint(context);
+    const { leaseMs } = context.contract;
+    if (endpoint === null) return NO_SLOW;
+    if (!context.canPause) return { skip: "only a target that the harness starts can be paused (start)" };
+    if (context.replicas < 2) return { skip: "a takeover needs a second replica (start.replicas)" };
+    if (leaseMs === "undocumented") return { skip: "the contract leaves the lease undocumented" };
+    if (leaseMs > LEASE_MS_MAX) {
+      return {
+        skip: `the lease is ${leaseMs} ms and is not waited for; give the target one of ${LEASE_MS_MAX} ms or less`,
+      };
+    }
+    return times(Math.ceil(context.samples / 2), (pause) =>
+      onePause(context, pause, endpoint.name, endpoint.slowMs, leaseMs),
+    ).flat();
+  },
+};
+
+function onePause(
+  { callers }: PlanContext,
+  pause: number,
+  endpoint: string,
+  slowMs: number,
+  leaseMs: number,
+): readonly Step[] {
+  const caller = callers[0];
+  const plain = times(
+    KEYS_PER_PAUSE,
+    (number): AttemptPlan => ({ operation: `p${pause}-k${number}`, endpoint, caller }),
+  );
+  const held = plain.map((plan): AttemptPlan => ({ ...plan, condition: "slow", replica: PAUSED_REPLICA }));
+  const elsewhere = plain.map((plan): AttemptPlan => ({ ...plan, replica: OTHER_REPLICA }));
+  const control = times(
+    KEYS_PER_PAUSE,
+    (number): AttemptPlan => ({ operation: `p${pause}-control-${number}`, endpoint, caller, replica: OTHER_REPLICA }),
+  );
+  return [
+    { do: "start", attempts: held },
+    { do: "wait", ms: Math.ceil(slowMs / 2) },
+    {
+      do: "during",
+      fault: { fault: "pause-replica", replica: PAUSED_REPLICA },
+      steps: [
+        // Told to wait: the proof that the holder had the key when it stopped.
+        { do: "send", attempts: elsewhere },
+        { do: "send", attempts: control },
+        { do: "wait", ms: leaseMs },
+        { do: "burst", gate: "last-body-byte", attempts: elsewhere.flatMap((plan) => copies(RACERS_PER_KEY, plan)) },
+        { do: "persist", attempts: elsewhere },
+        { do: "observe" },
+      ],
+    },
+    { do: "join" },
+    { do: "wait", ms: AFTERMATH_MS },
+    { do: "send", attempts: [...plain, ...elsewhere] },
+    { do: "observe" },
+  ];
+}
+
+export default scenario;
