@@ -259,6 +259,23 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     expect(await effectsOf(key)).toBe(1);
   });
 
+  test("a zombie whose operation was done, answered and forgotten meanwhile does not do it again", async () => {
+    const gate = new Gate();
+    await using zombie = await heldService(gate);
+    const key = randomUUID();
+    const sent = { key, body: orderNamed(key) };
+    const late = zombie.send(sent);
+    await gate.reached;
+    await expireLease(key);
+    expect(await one.send(sent)).toMatchObject({ status: 201, isReplay: false });
+    await database.pool.query(`delete from ${store.table} where key = $1`, [key]);
+    gate.open();
+    expect(await late).toMatchObject({ status: 409, headers: { "retry-after": "1" } });
+    expect(await effectsOf(key)).toBe(1);
+    // It holds nothing either: whoever asks now, asks anew.
+    expect(await other.send(sent)).toMatchObject({ status: 201, isReplay: false });
+  });
+
   test("a completion whose claim was taken leaves no ledger row and no answer", async () => {
     const identity = { scope: "test", key: randomUUID() };
     const durations = { leaseMs: 60_000, retentionMs: 60_000 };
