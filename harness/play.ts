@@ -163,11 +163,11 @@ class Player {
 
   /** Sends attempts together and records how each of them ended, as it ends. */
   async #fire(built: readonly BuiltAttempt[], gate: Gate): Promise<readonly Landed[]> {
-    const { journal, running, secrets, now, timeoutMs } = this.#stage;
+    const { journal, running, secrets, now, timeoutMs, signal } = this.#stage;
     for (const { attempt } of built) journal.record({ type: "invoked", at: now(), attempt });
     return burst(
       built.map(({ attempt, request, abortAfterMs }) => ({ replica: attempt.replica, request, abortAfterMs })),
-      { gate, timeoutMs, urls: running.urls, http2Urls: running.http2Urls, now },
+      { gate, timeoutMs, urls: running.urls, http2Urls: running.http2Urls, now, signal },
       (index, { completedAt, outcome }) => {
         const attemptId = built[index]?.attempt.id ?? "";
         journal.record({ type: "completed", at: completedAt, attemptId, outcome: redactedOutcome(outcome, secrets) });

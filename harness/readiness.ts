@@ -47,7 +47,9 @@ function checkAnswer(stage: Stage, { endpoint, caller, url }: Asked, outcome: Ou
       ? `${outcome.status} with ${excerpt(redacted(outcome.body.text, stage.secrets)) || "an empty body"}`
       : lossInWords(outcome, stage.timeoutMs);
   const ended = stage.running.ended();
-  const advice = ended ?? (outcome.kind === "refused" ? "is the target running?" : "check request, success and callers in the target file");
+  const advice =
+    ended ??
+    (outcome.kind === "refused" ? "is the target running?" : "check request, success and callers in the target file");
   throw new Failure(
     "not-ready",
     `${file.name}: a plain ${endpoint} by ${caller} at ${url.origin} got ${got}, expected ${expected.join(" or ")}; ${advice}`,
@@ -74,6 +76,6 @@ async function checkEffect(stage: Stage, endpoint: string, reference: string): P
 }
 
 async function readEffects(stage: Stage): Promise<{ effects: readonly Effect[]; failure: string | null }> {
-  const { effects, failure } = await stage.books.read(stage.signal);
+  const { effects, failure } = await stage.books.read();
   return { effects: effects ?? [], failure };
 }

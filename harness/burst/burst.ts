@@ -26,6 +26,8 @@ export interface BurstOptions {
   readonly urls: readonly URL[];
   readonly http2Urls: readonly URL[];
   readonly now: () => Micros;
+  /** The run is to stop: the client hangs up on what has no outcome yet. */
+  readonly signal: AbortSignal;
 }
 
 export interface Landed {
@@ -42,8 +44,13 @@ export async function burst(
 ): Promise<readonly Landed[]> {
   using connections = new Http2Connections(options.http2Urls);
   const exchanges = shots.map(({ request, replica }) => open(request, replica, options, connections));
-  await Promise.race([Promise.all(exchanges.map(({ armed }) => armed)), sleep(ARM_MS, undefined, { ref: false })]);
-  await connections.settle();
+  const hangUp = (): void => {
+    for (const exchange of exchanges) exchange.abort();
+  };
+  if (options.signal.aborted) hangUp();
+  options.signal.addEventListener("abort", hangUp, { once: true });
+  const opened = Promise.all(exchanges.map(({ armed }) => armed)).then(() => connections.settle());
+  await Promise.race([opened, sleep(ARM_MS, undefined, { ref: false })]);
   if (options.gate !== "none") await sleep(SETTLE_MS);
 
   const releasedAt = exchanges.map((exchange) => {
@@ -59,7 +66,7 @@ export async function burst(
       onLanded(index, landed);
       return landed;
     }),
-  );
+  ).finally(() => options.signal.removeEventListener("abort", hangUp));
 }
 
 function open(request: HttpRequest, replica: number, options: BurstOptions, connections: Http2Connections): Exchange {

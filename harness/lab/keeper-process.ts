@@ -64,6 +64,10 @@ function carryOut(message: Exclude<ToKeeper, { do: "end" }>): void {
     }
     case "make-directory":
       reply({ to: message.id, ok: true, directory: makeDirectory(message) });
+      return;
+    case "remove-at-end":
+      directories.add(message.directory);
+      reply({ to: message.id, ok: true });
   }
 }
 

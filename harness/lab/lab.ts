@@ -65,13 +65,13 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
   let postgres: string | null = null;
   if (needsPostgres(file)) {
     options.onStep("starting PostgreSQL");
-    postgres = (await startPostgres(keeper, options)).url;
+    postgres = (await startPostgres(keeper, options.logs, options)).url;
     names["postgres"] = postgres;
   }
   options.signal.throwIfAborted();
   if (namesInStart(file).has("redis")) {
     options.onStep("starting Redis");
-    names["redis"] = await startRedis(keeper, options);
+    names["redis"] = await startRedis(keeper, options.logs, options);
   }
   if (file.start === undefined) return { ...alreadyRunning(file), postgres };
   options.onStep(`starting ${file.start.replicas} replica(s) of ${file.name}`);

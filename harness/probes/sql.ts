@@ -34,7 +34,10 @@ export async function readSql(url: string, sql: string, signal: AbortSignal, tim
 async function fetchAll(client: pg.Client, sql: string): Promise<Reading> {
   await client.query("begin read only");
   // One statement, whatever the text holds: the extended protocol refuses several.
-  await client.query({ text: `declare books no scroll cursor for ${sql.replace(/[;\s]+$/, "")}`, queryMode: "extended" } as pg.QueryConfig);
+  await client.query({
+    text: `declare books no scroll cursor for ${sql.replace(/[;\s]+$/, "")}`,
+    queryMode: "extended",
+  } as pg.QueryConfig);
   const rows: Row[] = [];
   let characters = 0;
   for (;;) {
