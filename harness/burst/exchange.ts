@@ -43,8 +43,10 @@ export function openExchange(base: URL, request: HttpRequest, options: ExchangeO
     resolveOutcome = resolve;
   });
   let timer: NodeJS.Timeout | undefined;
+  let isSettled = false;
   const connection = connectTo(base);
   const settle = (outcome: Outcome): void => {
+    isSettled = true;
     clearTimeout(timer);
     resolveOutcome(outcome);
     connection.destroy();
@@ -82,6 +84,8 @@ export function openExchange(base: URL, request: HttpRequest, options: ExchangeO
   return {
     armed,
     release: () => {
+      // A timer that nobody clears would keep the process from ending.
+      if (isSettled) return;
       timer = setTimeout(() => settle({ kind: "indeterminate", reason: "timeout" }), options.timeoutMs);
       socket.release();
     },

@@ -40,9 +40,11 @@ export class Http2Connection implements Disposable {
     const body = Buffer.from(request.body);
     const stream = this.#stream(request, body.length);
     let timer: NodeJS.Timeout | undefined;
+    let isSettled = false;
     let settle: (outcome: Outcome) => void = () => undefined;
     const outcome = new Promise<Outcome>((resolve) => {
       settle = (value) => {
+        isSettled = true;
         clearTimeout(timer);
         resolve(value);
       };
@@ -62,6 +64,8 @@ export class Http2Connection implements Disposable {
     return {
       armed: Promise.resolve(),
       release: () => {
+        // A timer that nobody clears would keep the process from ending.
+        if (isSettled) return;
         timer = setTimeout(() => {
           settle({ kind: "indeterminate", reason: "timeout" });
           stream.close();

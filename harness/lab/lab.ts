@@ -6,6 +6,7 @@ import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Failure } from "../fail.ts";
 import type { Powers } from "../fault.ts";
+import { passwordIn } from "../secrets.ts";
 import type { Target, TargetFile } from "../target.ts";
 import { Keeper } from "./keeper.ts";
 import { namesIn } from "./names.ts";
@@ -79,7 +80,7 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
     start: file.start,
     directory: resolve(target.directory, file.start.directory ?? "."),
     logs: options.logs,
-    secrets: options.secrets,
+    secrets: [...options.secrets, ...passwordIn(names["redis"] ?? "").filter((text) => text !== "")],
     hasHttp2: file.http2 !== undefined,
     names,
     signal: options.signal,

@@ -23,6 +23,10 @@ export type Row = Readonly<Record<string, unknown>>;
 const QUIET_MS = 250;
 /** Longest that one reading may take. */
 const READ_MS = 10_000;
+/** Less time is no chance for a reading. */
+const READ_MS_MIN = 500;
+/** Books that cannot be read for so long are not waited for. */
+const FAILING_MS = 2_000;
 
 export interface BooksOptions {
   readonly file: Pick<TargetFile, "effects" | "records">;
@@ -60,16 +64,22 @@ export class BooksProbe {
     }
   }
 
-  /** Reads until two readings agree. `quiet` is false when they never did within `withinMs`. Rejects when aborted. */
+  /**
+   * Reads until two readings agree. `quiet` is false when they never did within `withinMs`, or when the books
+   * cannot be read. Rejects when aborted.
+   */
   async readWhenQuiet(withinMs: number): Promise<Books> {
     const end = performance.now() + withinMs;
     let before = await this.read(withinMs);
+    let failingSince = performance.now();
     for (;;) {
-      const leftMs = end - performance.now();
-      if (leftMs < QUIET_MS) return before;
+      const isFailing = before.failure !== null && performance.now() - failingSince > FAILING_MS;
+      const leftMs = end - performance.now() - QUIET_MS;
+      if (isFailing || leftMs < READ_MS_MIN) return before;
       await sleep(QUIET_MS, undefined, { signal: this.#options.signal });
-      const now = await this.read(leftMs - QUIET_MS);
+      const now = await this.read(leftMs);
       if (isEqual(now, before)) return { ...now, quiet: true };
+      if (now.failure === null) failingSince = performance.now();
       before = now;
     }
   }
