@@ -57,13 +57,7 @@ function rowsIn(answer: Responded, books: HttpBooks): readonly unknown[] {
     throw new Error(`${books.http} answered ${excerpt(answer.body.text) || "an empty body"}, expected JSON`);
   }
   const rows = valueAt(document, books.rows);
+  if (Array.isArray(rows)) return rows;
   const place = books.rows === "" ? "the top of its answer" : books.rows;
-  if (!Array.isArray(rows)) throw new Error(`${books.http}: found no list at ${place}, expected the rows there`);
-  // A column that no row has is a wrong pointer; one that some lack is empty there.
-  const absent = Object.entries(books.columns).filter(([, pointer]) =>
-    rows.every((row) => valueAt(row, pointer) === undefined),
-  );
-  if (rows.length === 0 || absent.length === 0) return rows;
-  const where = absent.map(([column, pointer]) => `nothing at ${pointer} for the column ${column}`).join(", ");
-  throw new Error(`${books.http}: found ${where} in ${rows.length} row(s) such as ${excerpt(JSON.stringify(rows[0]))}`);
+  throw new Error(`${books.http}: found no list at ${place}, expected the rows there`);
 }
