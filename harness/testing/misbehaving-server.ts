@@ -73,9 +73,9 @@ function listen(): void {
   const server = createServer((request, response) => {
     if (request.method === "POST") orders += 1;
     if (misbehave && (after === "start" || orders > Number(after))) misbehave(request, response, server);
-    else void serve(request, response);
+    // A request that breaks off is nothing to end for.
+    else serve(request, response).catch(() => response.destroy());
   });
-  // A client that hangs up is nothing to end for.
   server.on("clientError", (_, socket) => socket.destroy());
   server.listen(Number(process.env["PORT"]), "127.0.0.1");
 }
