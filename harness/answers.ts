@@ -25,12 +25,22 @@ export function endpointOf(history: History, recorded: Recorded): EndpointFacts 
 export function isSuccess(history: History, recorded: Recorded): recorded is Answered {
   return (
     isAnswered(recorded) &&
+    !saysInFlight(history.contract, recorded) &&
     (endpointOf(history, recorded).success.includes(recorded.outcome.status) || isStatusOfReplay(history, recorded))
   );
 }
 
 function isStatusOfReplay(history: History, recorded: Answered): boolean {
   return history.contract.replay.statuses.includes(recorded.outcome.status);
+}
+
+/** With publishers that answer "still at work" under the status of a success, the body tells the two apart. */
+function saysInFlight(contract: Contract, { outcome }: Answered): boolean {
+  const { answers } = contract.inFlight;
+  return (
+    answers !== "undocumented" &&
+    answers.some((one) => "pointer" in one && one.pointer !== undefined && matches(one, outcome))
+  );
 }
 
 /** Was the attempt told that its duplicate is in flight? */
@@ -49,6 +59,14 @@ export function isServerError(recorded: Recorded): recorded is Answered {
   return isAnswered(recorded) && recorded.outcome.status >= 500;
 }
 
+/** Statuses by which a rate limit or a gateway answers in the place of the target's key layer. */
+const TURNED_AWAY: readonly number[] = [429, 502, 503, 504];
+
+/** Was it turned away before, or instead of, any look at its key? */
+export function isTurnedAway(recorded: Recorded): recorded is Answered {
+  return isAnswered(recorded) && TURNED_AWAY.includes(recorded.outcome.status);
+}
+
 /** Was it refused for its content: a 4xx that is neither conflict nor success? */
 export function isValidationError(history: History, recorded: Recorded): recorded is Answered {
   return isAnswered(recorded) && endpointOf(history, recorded).invalidStatus.includes(recorded.outcome.status);
@@ -59,6 +77,19 @@ export function isMarkedReplay(contract: Contract, answered: Answered): boolean 
   const { marker } = contract.replay;
   if (marker === null) return null;
   return answered.outcome.headers[marker.header.toLowerCase()]?.toLowerCase() === marker.value.toLowerCase();
+}
+
+/** Statuses that speak of the caller or of his rate. */
+const NOT_ABOUT_KEYS: readonly number[] = [401, 403, 429];
+
+/** Was it refused for a reason that has nothing to do with its key, as far as anyone can tell? */
+export function isUnrelatedRefusal(contract: Contract, recorded: Recorded): recorded is Answered {
+  return (
+    isAnswered(recorded) &&
+    NOT_ABOUT_KEYS.includes(recorded.outcome.status) &&
+    !isConflict(contract, recorded) &&
+    !isMismatch(contract, recorded)
+  );
 }
 
 export function matchesAny(patterns: readonly AnswerPattern[], outcome: Responded): boolean {
@@ -72,6 +103,17 @@ function matches(pattern: AnswerPattern, outcome: Responded): boolean {
   return pattern.value === undefined ? found !== undefined : String(found) === pattern.value;
 }
 
+/** Allowed answers as words: `400 or 409 with /code "busy"`. */
+export function patternsText(patterns: readonly AnswerPattern[]): string {
+  return [...new Set(patterns.map(patternText))].join(" or ");
+}
+
+function patternText(pattern: AnswerPattern): string {
+  if (!("pointer" in pattern) || pattern.pointer === undefined) return String(pattern.status);
+  const value = pattern.value === undefined ? "" : ` ${JSON.stringify(pattern.value)}`;
+  return `${pattern.status} with ${pattern.pointer}${value}`;
+}
+
 /** The first difference of two answers in status, body or the headers named, as words; null when equal. */
 export function difference(
   first: Responded,
@@ -79,7 +121,9 @@ export function difference(
   contract: Contract,
   headers: readonly string[],
 ): { readonly what: string; readonly expected: string; readonly actual: string } | null {
-  if (first.status !== later.status && !contract.replay.statuses.includes(later.status)) {
+  // Of two attempts in flight together the replay's answer may be received first, so either one may be the replay.
+  const { statuses } = contract.replay;
+  if (first.status !== later.status && !statuses.includes(later.status) && !statuses.includes(first.status)) {
     return { what: "status", expected: String(first.status), actual: String(later.status) };
   }
   if (contract.replay.body === "verbatim" && !sameBody(first.body, later.body)) {

@@ -17,8 +17,13 @@ export interface BuiltAttempt {
   readonly abortAfterMs: number | null;
 }
 
+/** The part of a stage that attempts are built from. */
+export type BuilderStage = Pick<Stage, "runId" | "target" | "secrets" | "keys"> & {
+  readonly running: Pick<Stage["running"], "urls">;
+};
+
 export class AttemptBuilder {
-  readonly #stage: Stage;
+  readonly #stage: BuilderStage;
   readonly #scenario: string;
   /** How often a name was made anew, because a burst had to be repeated. */
   readonly #tries = new Map<string, number>();
@@ -26,7 +31,7 @@ export class AttemptBuilder {
   #attempts = 0;
   #turn = 0;
 
-  constructor(stage: Stage, scenario: string) {
+  constructor(stage: BuilderStage, scenario: string) {
     this.#stage = stage;
     this.#scenario = scenario;
   }

@@ -115,5 +115,12 @@ export type Event =
       readonly replica: number;
       readonly state: "injected" | "healed";
     }
-  | { readonly type: "observed"; readonly at: Micros; readonly scenario: string | null; readonly books: Books }
+  | {
+      readonly type: "observed";
+      readonly at: Micros;
+      /** When the reading began: effects and records are read between then and `at`. Left out: at `at`. */
+      readonly from?: Micros;
+      readonly scenario: string | null;
+      readonly books: Books;
+    }
   | { readonly type: "ended"; readonly at: Micros; readonly ending: Ending; readonly message: string | null };

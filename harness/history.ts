@@ -40,6 +40,8 @@ export interface FaultWindow {
 }
 
 export interface Observation {
+  /** When the reading began. What completed before is in all books of this reading. */
+  readonly from: Micros;
   readonly at: Micros;
   readonly effects: ReadonlyMap<string, readonly Effect[]> | null;
   readonly records: readonly KeyRecord[] | null;
@@ -95,7 +97,7 @@ interface Draft {
   attempts: Recorded[];
   receipts: RaceReceipt[];
   faults: FaultWindow[];
-  observations: { at: Micros; books: Books }[];
+  observations: { from: Micros; at: Micros; books: Books }[];
 }
 
 /** Arranges the events of a run. `damage` is what the reader already had to pass over. */
@@ -143,7 +145,7 @@ export class HistoryBuilder {
         return;
       case "observed":
         if (event.scenario === null) this.#final = event.books;
-        else this.#draft(event.scenario).observations.push({ at: event.at, books: event.books });
+        else this.#observed(event.scenario, event);
         return;
       case "ended":
         this.#ending = event.ending;
@@ -192,7 +194,8 @@ export class HistoryBuilder {
       operations: operationsOf(attempts),
       receipts: draft.receipts,
       faults: draft.faults,
-      observations: draft.observations.map(({ at, books }) => ({
+      observations: draft.observations.map(({ from, at, books }) => ({
+        from,
         at,
         effects: books.effects ? effectsByReference(books.effects) : null,
         records: books.records,
@@ -234,6 +237,10 @@ export class HistoryBuilder {
     const index = faults.findLastIndex(({ fault, replica }) => fault === event.fault && replica === event.replica);
     const window = faults[index];
     if (window) faults[index] = { ...window, until: event.at };
+  }
+
+  #observed(scenario: string, { at, from, books }: Extract<Event, { type: "observed" }>): void {
+    this.#draft(scenario).observations.push({ from: from ?? at, at, books });
   }
 
   #draft(id: string): Draft {

@@ -10,6 +10,7 @@ import { type Flight, receiptOf } from "./burst/receipt.ts";
 import type { Gate } from "./event.ts";
 import { Failure } from "./fail.ts";
 import { faults } from "./faults/list.ts";
+import { RESOLVE_MARGIN_MS } from "./lease.ts";
 import type { Outcome } from "./operation.ts";
 import type { AttemptPlan, Scenario, Step } from "./scenario.ts";
 import { redactedOutcome } from "./secrets.ts";
@@ -17,8 +18,6 @@ import type { Stage } from "./stage.ts";
 
 /** How often a burst that did not overlap is repeated before it counts as one that never does. */
 const BURST_TRIES = 5;
-/** Beyond lease and this, a key that still conflicts is stuck. */
-export const RESOLVE_MARGIN_MS = 3_000;
 /** Where the contract is silent on the lease. */
 const LEASE_UNKNOWN_MS = 10_000;
 /** A client waits this long when it is not told how long. */
@@ -128,15 +127,17 @@ class Player {
   async #persist(plan: AttemptPlan): Promise<void> {
     const { contract } = this.#stage.target;
     const leaseMs = contract.leaseMs === "undocumented" ? LEASE_UNKNOWN_MS : contract.leaseMs;
-    const giveUpAt = this.#stage.now() + (leaseMs + RESOLVE_MARGIN_MS) * 1000;
+    // The judge counts from invocation to invocation, so the last attempt begins when the time is certainly over.
+    const giveUpAt = this.#stage.now() + (leaseMs + RESOLVE_MARGIN_MS + RETRY_MS) * 1000;
     for (;;) {
+      const isLast = this.#stage.now() > giveUpAt;
       const built = this.#builder.build(plan, true);
       const [landed] = await this.#fire([built], "none");
       if (landed === undefined || this.#stage.signal.aborted) return;
       const recorded = { attempt: built.attempt, invokedAt: 0, completedAt: 0, outcome: landed.outcome };
       const isFinal =
         landed.outcome.kind === "responded" && landed.outcome.status < 500 && !isConflict(contract, recorded);
-      if (isFinal || this.#stage.now() > giveUpAt) return;
+      if (isFinal || isLast) return;
       await sleep(retryAfterMs(landed.outcome), undefined, { signal: this.#stage.signal }).catch(() => undefined);
     }
   }
@@ -157,8 +158,9 @@ class Player {
 
   async #observe(): Promise<void> {
     if (!this.#stage.books.exists) return;
+    const from = this.#stage.now();
     const books = await this.#stage.books.read();
-    this.#stage.journal.record({ type: "observed", at: this.#stage.now(), scenario: this.#scenario, books });
+    this.#stage.journal.record({ type: "observed", at: this.#stage.now(), from, scenario: this.#scenario, books });
   }
 
   /** Sends attempts together and records how each of them ended, as it ends. */

@@ -13,7 +13,7 @@ const scenario: Scenario = {
   exercises: ["retention-is-kept"],
   beside: true,
 
-  plan({ samples, endpoints, callers, contract }) {
+  plan({ samples, endpoints, callers, contract, replicas }) {
     const { retentionMs } = contract;
     if (retentionMs === "undocumented") return { skip: "the contract leaves retention undocumented" };
     if (retentionMs > RETENTION_MS_MAX) {
@@ -35,7 +35,11 @@ const scenario: Scenario = {
     return [
       { do: "send", attempts: [...left, ...retried] },
       { do: "wait", ms: Math.ceil(retentionMs * 0.6) },
-      { do: "send", attempts: retried },
+      // The answer is there for every replica, not only for the one that gave it.
+      {
+        do: "send",
+        attempts: times(replicas, (number) => retried.map((plan) => ({ ...plan, replica: number - 1 }))).flat(),
+      },
       { do: "wait", ms: Math.ceil(retentionMs * 0.4) + MARGIN_MS },
       { do: "send", attempts: later },
       { do: "send", attempts: later },

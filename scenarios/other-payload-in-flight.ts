@@ -35,7 +35,11 @@ const scenario: Scenario = {
           ...copies(each, first(name)),
           ...copies(each, other(name)),
         ]),
-        { do: "send" as const, attempts: names.flatMap((name) => [first(name), other(name)]) },
+        // Twice, so that who was accepted and who was refused is still so after the other one came.
+        {
+          do: "send" as const,
+          attempts: names.flatMap((name) => [first(name), other(name), first(name), other(name)]),
+        },
       ];
     }).flat();
   },

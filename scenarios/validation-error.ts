@@ -17,7 +17,9 @@ const scenario: Scenario = {
     return times(samples, (sample) => {
       const corrected: AttemptPlan = { operation: `s${sample}`, endpoint: endpoint.name, caller: callers[0] };
       const invalid: AttemptPlan = { ...corrected, payload: { kind: "invalid" } };
-      return { do: "send" as const, attempts: [invalid, invalid, invalid, corrected, corrected] };
+      // Never put right, so that every answer of it is a rejection, whatever becomes of the key.
+      const hopeless: AttemptPlan = { ...invalid, operation: `s${sample}-never-corrected` };
+      return { do: "send" as const, attempts: [invalid, invalid, invalid, corrected, corrected, hopeless, hopeless] };
     });
   },
 };

@@ -5,14 +5,15 @@
 
 import { createHash } from "node:crypto";
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
-import { connect as connectPlain, type Socket } from "node:net";
+import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Gate } from "../event.ts";
 import type { Body, Headers, HttpRequest, IndeterminateReason, Outcome } from "../operation.ts";
 import { GatedSocket } from "./gated-socket.ts";
+import { Settlement } from "./settlement.ts";
 
 /** Longest that opening a connection may take. */
-const CONNECT_MS = 5_000;
+export const CONNECT_MS = 5_000;
 /** An answer beyond this is not read on; no order or payment API answers with more. */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 /** As much of an answer as the history keeps; longer ones are compared by digest. */
@@ -36,82 +37,107 @@ export interface ExchangeOptions {
   readonly bytesMax?: number;
 }
 
-/** Opens a connection, writes the request up to the gate and waits there. Never rejects. */
+/** Opens a connection, writes the request up to the gate and waits there. Neither throws nor rejects. */
 export function openExchange(base: URL, request: HttpRequest, options: ExchangeOptions): Exchange {
-  let resolveOutcome: (outcome: Outcome) => void;
-  const outcome = new Promise<Outcome>((resolve) => {
-    resolveOutcome = resolve;
-  });
-  let timer: NodeJS.Timeout | undefined;
-  let isSettled = false;
   const connection = connectTo(base);
-  const settle = (outcome: Outcome): void => {
-    isSettled = true;
-    clearTimeout(timer);
-    resolveOutcome(outcome);
-    connection.destroy();
-  };
-  let isConnected = false;
   const socket = new GatedSocket(connection);
-  connection.setNoDelay(true);
-  connection.setTimeout(CONNECT_MS, () => {
-    if (!isConnected) settle({ kind: "refused", reason: `no connection within ${CONNECT_MS} ms` });
-  });
-
-  const connected = new Promise<void>((resolve) => {
-    connection.once(base.protocol === "https:" ? "secureConnect" : "connect", () => {
-      isConnected = true;
-      connection.setTimeout(0);
-      resolve();
-    });
-  });
-  const client = startRequest(base, request, socket);
-  let isAnswered = false;
-  client.on("response", (response) => {
-    isAnswered = true;
-    void readAnswer(response, options.bytesMax).then(settle);
-  });
-  // Once an answer has begun, its reader says how it ended.
-  client.on("error", (error: NodeJS.ErrnoException) => !isAnswered && settle(outcomeOfError(error, isConnected)));
-  client.on("close", () => !isAnswered && settle({ kind: "indeterminate", reason: "closed" }));
-  const written = new Promise<void>((resolve) => client.once("finish", resolve));
-
-  const armed = Promise.race([Promise.all([connected, written]).then(() => socket.arm(options.gate)), outcome]).then(
-    () => undefined,
-    () => undefined,
-  );
-
+  const settlement = new Settlement(() => connection.destroy());
+  const written = send(base, request, socket);
+  const opened = open(base, connection, settlement);
+  if (written instanceof Error) settlement.settle({ kind: "refused", reason: written.message });
+  else receive(written, opened, settlement, options.bytesMax);
   return {
-    armed,
+    armed: arm(written, opened, socket, options.gate, settlement),
     release: () => {
-      // A timer that nobody clears would keep the process from ending.
-      if (isSettled) return;
-      timer = setTimeout(() => settle({ kind: "indeterminate", reason: "timeout" }), options.timeoutMs);
       socket.release();
+      settlement.startClock(options.timeoutMs);
     },
-    abort: () => settle({ kind: "indeterminate", reason: "aborted" }),
-    outcome,
+    abort: () => settlement.settle({ kind: "indeterminate", reason: "aborted" }),
+    outcome: settlement.outcome,
   };
 }
 
 function connectTo(base: URL): Socket {
   const host = base.hostname.replace(/^\[|\]$/g, "");
-  if (base.protocol !== "https:") return connectPlain(Number(base.port || 80), host);
-  return connectTls({ host, port: Number(base.port || 443), servername: host, ALPNProtocols: ["http/1.1"] });
+  if (base.protocol !== "https:") return connectPlain({ host, port: Number(base.port || 80), noDelay: true });
+  return connectTls({
+    host,
+    port: Number(base.port || 443),
+    // An address is no server name (RFC 6066 section 3).
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ALPNProtocols: ["http/1.1"],
+  }).setNoDelay(true);
 }
 
-function startRequest(base: URL, request: HttpRequest, socket: GatedSocket): ClientRequest {
-  const body = Buffer.from(request.body);
-  const client = httpRequest({
-    createConnection: () => socket,
-    host: base.hostname,
-    port: base.port,
-    method: request.method,
-    path: joinPath(base, request.path),
-    headers: { ...request.headers, ...(body.length > 0 ? { "content-length": body.length } : {}) },
+/** A connection on its way; one that is not there in time is given up. */
+interface Opened {
+  readonly done: Promise<void>;
+  readonly isDone: () => boolean;
+}
+
+function open(base: URL, connection: Socket, settlement: Settlement): Opened {
+  let isDone = false;
+  const limit = setTimeout(() => {
+    settlement.settle({ kind: "refused", reason: `no connection within ${CONNECT_MS} ms` });
+  }, CONNECT_MS);
+  connection.once("close", () => clearTimeout(limit));
+  const done = new Promise<void>((resolve) => {
+    connection.once(base.protocol === "https:" ? "secureConnect" : "connect", () => {
+      isDone = true;
+      clearTimeout(limit);
+      resolve();
+    });
   });
-  client.end(body);
-  return client;
+  return { done, isDone: () => isDone };
+}
+
+/** The error of a request that cannot be written, such as one with a line break in a header. */
+function send(base: URL, request: HttpRequest, socket: GatedSocket): ClientRequest | Error {
+  const body = Buffer.from(request.body);
+  try {
+    const client = httpRequest({
+      createConnection: () => socket,
+      host: base.hostname,
+      port: base.port,
+      method: request.method,
+      path: joinPath(base, request.path),
+      headers: { ...request.headers, ...(body.length > 0 ? { "content-length": body.length } : {}) },
+    });
+    return client.end(body);
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+function receive(client: ClientRequest, opened: Opened, settlement: Settlement, bytesMax: number | undefined): void {
+  let isAnswered = false;
+  let failure: NodeJS.ErrnoException | null = null;
+  client.on("response", (response) => {
+    isAnswered = true;
+    void readAnswer(response, bytesMax, () => failure).then((outcome) => settlement.settle(outcome));
+  });
+  // Once an answer has begun, its reader says how it ended.
+  client.on("error", (error: NodeJS.ErrnoException) => {
+    failure = error;
+    if (!isAnswered) settlement.settle(outcomeOfError(error, opened.isDone()));
+  });
+  client.on("close", () => {
+    if (!isAnswered) settlement.settle(outcomeOfError(new Error("closed"), opened.isDone()));
+  });
+}
+
+/** Never rejects: what goes wrong is the outcome. */
+async function arm(
+  written: ClientRequest | Error,
+  opened: Opened,
+  socket: GatedSocket,
+  gate: Gate,
+  settlement: Settlement,
+): Promise<void> {
+  if (written instanceof Error) return;
+  const finished = new Promise<void>((resolve) => written.once("finish", resolve));
+  const armed = Promise.all([opened.done, finished]).then(() => socket.arm(gate));
+  await Promise.race([armed, settlement.outcome]).catch(() => undefined);
 }
 
 /** The path of an attempt below the path of the target's URL. */
@@ -119,16 +145,20 @@ export function joinPath(base: URL, path: string): string {
   return base.pathname.replace(/\/$/, "") + path;
 }
 
-async function readAnswer(response: IncomingMessage, bytesMax: number | undefined): Promise<Outcome> {
+async function readAnswer(
+  response: IncomingMessage,
+  bytesMax: number | undefined,
+  failure: () => NodeJS.ErrnoException | null,
+): Promise<Outcome> {
   const reader = new AnswerReader(bytesMax);
   try {
     for await (const chunk of response) {
       if (!reader.add(chunk as Buffer)) return { kind: "indeterminate", reason: "oversized" };
     }
   } catch {
-    return { kind: "indeterminate", reason: "truncated" };
+    return brokenOff(failure());
   }
-  if (!response.complete) return { kind: "indeterminate", reason: "truncated" };
+  if (!response.complete) return brokenOff(failure());
   return {
     kind: "responded",
     status: response.statusCode ?? 0,
@@ -158,6 +188,10 @@ export class AnswerReader {
     return true;
   }
 
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   body(): Body {
     const bytes = Buffer.concat(this.#chunks);
     const text = bytes.toString("utf8");
@@ -175,14 +209,26 @@ export function joined(headers: NodeJS.Dict<string | string[] | number>): Header
   );
 }
 
-export function outcomeOfError(error: NodeJS.ErrnoException, isConnected: boolean): Outcome {
-  const code = error.code ?? "";
-  if (!isConnected) return { kind: "refused", reason: code || error.message };
-  if (code.startsWith("HPE_")) return { kind: "indeterminate", reason: "malformed", detail: error.message };
-  return { kind: "indeterminate", reason: lossOf(error, code) };
+function brokenOff(failure: NodeJS.ErrnoException | null): Outcome {
+  if (failure !== null && isMalformed(failure)) return malformed(failure);
+  return { kind: "indeterminate", reason: "truncated" };
 }
 
-function lossOf(error: Error, code: string): IndeterminateReason {
-  if (code === "ECONNRESET" && error.message !== "socket hang up") return "reset";
+function outcomeOfError(error: NodeJS.ErrnoException, isConnected: boolean): Outcome {
+  if (!isConnected) return { kind: "refused", reason: error.code || error.message };
+  if (isMalformed(error)) return malformed(error);
+  return { kind: "indeterminate", reason: lossOf(error) };
+}
+
+function isMalformed({ code }: NodeJS.ErrnoException): boolean {
+  return code?.startsWith("HPE_") ?? false;
+}
+
+export function malformed({ message }: Error): Outcome {
+  return { kind: "indeterminate", reason: "malformed", detail: message };
+}
+
+export function lossOf({ code, message }: NodeJS.ErrnoException): IndeterminateReason {
+  if (code === "ECONNRESET" && message !== "socket hang up") return "reset";
   return code === "EPIPE" ? "reset" : "closed";
 }

@@ -12,7 +12,9 @@ export class GatedSocket extends Duplex {
   readonly #connection: Socket;
   #written: Buffer[] = [];
   #held: Buffer = Buffer.alloc(0);
+  #isArmed = false;
   #isOpen = false;
+  #isEnded = false;
 
   constructor(connection: Socket) {
     super({ allowHalfOpen: true });
@@ -20,17 +22,25 @@ export class GatedSocket extends Duplex {
     connection.on("data", (chunk: Buffer) => {
       if (!this.push(chunk)) connection.pause();
     });
-    connection.on("end", () => this.push(null));
+    connection.on("end", () => {
+      this.#isEnded = true;
+      this.push(null);
+    });
     connection.on("error", (error) => this.destroy(error));
-    connection.on("close", () => this.destroy());
+    // After an orderly end the answer may still wait here to be read.
+    connection.on("close", () => {
+      if (!this.#isEnded) this.destroy();
+    });
   }
 
   /** Sends everything but what the gate keeps back. Resolves when the kernel has it. */
   arm(gate: Gate): Promise<void> {
     const request = Buffer.concat(this.#written);
+    // Whoever did not wait until it stood at the gate finds the gate open.
+    const from = this.#isOpen ? request.length : heldFrom(request, gate);
     this.#written = [];
-    const from = heldFrom(request, gate);
     this.#held = request.subarray(from);
+    this.#isArmed = true;
     if (from === 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.#connection.write(request.subarray(0, from), (error) => (error ? reject(error) : resolve()));
@@ -40,11 +50,11 @@ export class GatedSocket extends Duplex {
   /** Lets the rest go. Whatever is written afterwards passes through. */
   release(): void {
     this.#isOpen = true;
-    this.#connection.write(this.#held);
+    if (this.#isArmed) this.#connection.write(this.#held);
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
-    if (this.#isOpen) {
+    if (this.#isOpen && this.#isArmed) {
       this.#connection.write(chunk, callback);
       return;
     }

@@ -2,6 +2,8 @@
 import { isSuccess, name } from "../answers.ts";
 import type { History, Recorded } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation, withoutBooks } from "../invariant.ts";
+import { keyIdentity } from "../key-scope.ts";
+import type { Attempt } from "../operation.ts";
 
 export const acknowledgedEffectExists = {
   id: "acknowledged-effect-exists",
@@ -27,15 +29,23 @@ export const acknowledgedEffectExists = {
   },
 } as const satisfies Invariant;
 
-/** For each reference the first acknowledgement of each of its operations. */
+/**
+ * For each reference the first acknowledgement of each of its operations. Operations with one key that the
+ * contract does not promise to keep apart count as one: the target may rightly take them for retries.
+ */
 function acknowledgementsByReference(history: History): ReadonlyMap<string, readonly Recorded[]> {
-  const byReference = new Map<string, Recorded[]>();
+  const byReference = new Map<string, Map<string, Recorded>>();
   for (const { reference, attempts } of history.operations) {
     const first = attempts.find((recorded) => isSuccess(history, recorded));
     if (first === undefined) continue;
-    const known = byReference.get(reference);
-    if (known) known.push(first);
-    else byReference.set(reference, [first]);
+    const known = byReference.get(reference) ?? new Map<string, Recorded>();
+    byReference.set(reference, known);
+    const identity = identityOf(history, first.attempt);
+    if (!known.has(identity)) known.set(identity, first);
   }
-  return byReference;
+  return new Map([...byReference].map(([reference, firsts]) => [reference, [...firsts.values()]]));
+}
+
+function identityOf({ contract }: History, { key, operation, caller, endpoint, query }: Attempt): string {
+  return key === null ? `operation ${operation}` : keyIdentity(contract, { key, caller, endpoint, query });
 }

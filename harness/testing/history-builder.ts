@@ -113,10 +113,10 @@ export class HistorySketch {
     return this;
   }
 
-  /** A reading of the books during the scenario. */
-  observed(at: number, effects: readonly Effect[], records: readonly KeyRecord[] = []): this {
+  /** A reading of the books during the scenario. `from`: when it began, if that was earlier. */
+  observed(at: number, effects: readonly Effect[], records: readonly KeyRecord[] = [], from: number = at): this {
     const books = { effects, records, quiet: false, failure: null };
-    this.#events.push({ type: "observed", at: at * 1000, scenario: SCENARIO, books });
+    this.#events.push({ type: "observed", at: at * 1000, from: from * 1000, scenario: SCENARIO, books });
     return this;
   }
 

@@ -2,6 +2,7 @@
 import Fastify, { type FastifyInstance } from "fastify";
 import type { Pool } from "pg";
 import { authenticate } from "./auth.ts";
+import { closeGracefully } from "./closing.ts";
 import { idempotency, type Steps } from "./idempotency/plugin.ts";
 import { PROBLEM_TYPE, Problem, problemBody } from "./idempotency/problem.ts";
 import { parseJson } from "./json.ts";
@@ -20,6 +21,7 @@ export interface AppOptions {
   readonly lab: boolean;
   readonly http2: boolean;
   readonly steps?: Partial<Steps>;
+  readonly logLevel?: "warn" | "silent";
 }
 
 /** An order is small; anything larger is a mistake or an attack. */
@@ -27,13 +29,16 @@ const BODY_BYTES_MAX = 64 * 1024;
 
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { pool, lab } = options;
-  const settings = { bodyLimit: BODY_BYTES_MAX, logger: { level: "warn" }, forceCloseConnections: true } as const;
-  // The two kinds of server have types of their own; routes and hooks are the same.
-  const app = (options.http2 ? Fastify({ ...settings, http2: true }) : Fastify(settings)) as unknown as FastifyInstance;
+  const settings = { bodyLimit: BODY_BYTES_MAX, logger: { level: options.logLevel ?? "warn" } };
+  // The two kinds of server have types of their own; routes and hooks are the same. To close by force is to
+  // cut what is in flight over HTTP/1.1, and to let it finish over HTTP/2.
+  const app = (options.http2
+    ? Fastify({ ...settings, http2: true, forceCloseConnections: true })
+    : Fastify({ ...settings, forceCloseConnections: "idle" })) as unknown as FastifyInstance;
 
-  app.removeContentTypeParser("application/json");
-  app.addContentTypeParser("application/json", { parseAs: "string" }, async (_request: unknown, text: string) =>
-    parseJson(text),
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (_request: unknown, body: Buffer) =>
+    parseJson(body),
   );
 
   app.setErrorHandler<Error & { statusCode?: number }>((error, request, reply) => {
@@ -45,6 +50,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       .send(problemBody(problem));
   });
 
+  app.setNotFoundHandler(async ({ method }) => {
+    throw new Problem(404, "not-found", `There is nothing here that answers to ${method}`);
+  });
+
+  closeGracefully(app);
   if (lab) openLab(app);
   authenticate(app, options.callers);
   const { leaseMs, retentionMs, cleanUpEveryMs, steps } = options;

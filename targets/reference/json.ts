@@ -2,6 +2,8 @@
  * Strict JSON for bodies that decide over money. `JSON.parse` loses what a fingerprint needs: integers above
  * 2^53, the second of two equal names. Here numbers keep their text, duplicate names are refused, and depth
  * has a limit, since every recursive walk over the value would otherwise be a way to crash the service.
+ * Text is Unicode or it is refused (RFC 7493, section 2.1): bytes that are no UTF-8 and half surrogate pairs
+ * would be stored as another text than the one that was fingerprinted.
  */
 import { visit } from "jsonc-parser";
 
@@ -29,7 +31,9 @@ export class JsonError extends Error {
 
 type Container = Json[] | Record<string, Json>;
 
-export function parseJson(text: string): Json {
+/** Throws a `JsonError`. Bytes are read as UTF-8 without a byte order mark. */
+export function parseJson(source: string | Uint8Array): Json {
+  const text = typeof source === "string" ? source : decoded(source);
   checkDepth(text);
   let root: Json | undefined;
   const open: { container: Container; name: string }[] = [];
@@ -51,14 +55,17 @@ export function parseJson(text: string): Json {
       onObjectProperty: (name) => {
         const parent = open.at(-1);
         if (parent === undefined) return;
+        checkUnicode(name);
         if (Object.hasOwn(parent.container, name)) throw new JsonError(`The name ${JSON.stringify(name)} occurs twice`);
         parent.name = name;
       },
       onObjectEnd: () => void open.pop(),
       onArrayBegin: () => begin([]),
       onArrayEnd: () => void open.pop(),
-      onLiteralValue: (value: unknown, offset, length) =>
-        add(typeof value === "number" ? new JsonNumber(text.slice(offset, offset + length)) : (value as Json)),
+      onLiteralValue: (value: unknown, offset, length) => {
+        if (typeof value === "string") checkUnicode(value);
+        add(typeof value === "number" ? new JsonNumber(text.slice(offset, offset + length)) : (value as Json));
+      },
       onError: () => {
         throw new JsonError("The body is not valid JSON");
       },
@@ -67,6 +74,19 @@ export function parseJson(text: string): Json {
   );
   if (root === undefined) throw new JsonError("The body is not valid JSON");
   return root;
+}
+
+function decoded(bytes: Uint8Array): string {
+  try {
+    // Kept, a byte order mark is what it is in JSON text: an error.
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new JsonError("The body is not valid UTF-8");
+  }
+}
+
+function checkUnicode(text: string): void {
+  if (/\p{Surrogate}/u.test(text)) throw new JsonError("The body holds half of a surrogate pair");
 }
 
 function checkDepth(text: string): void {

@@ -1,20 +1,17 @@
 /** Opens the database, builds the service once or twice, and listens until it is told to end. */
-import { join } from "node:path";
-import pg from "pg";
 import { buildApp } from "./app.ts";
+import { periodMsOf } from "./idempotency/partitioned/partitions.ts";
+import { partitionedSteps } from "./idempotency/partitioned/steps.ts";
 import type { Steps } from "./idempotency/plugin.ts";
-import { migrate } from "./migrate.ts";
-import { settingsOf } from "./settings.ts";
-
-/** The migrations are not compiled: they stay where they are written. */
-const MIGRATIONS = join(import.meta.dirname, "..", "..", "..", "targets", "reference", "migrations");
+import { MIGRATIONS, migrate } from "./migrate.ts";
+import { openPool } from "./pool.ts";
+import { type Settings, settingsOf } from "./settings.ts";
 
 export async function serve(steps?: Partial<Steps>): Promise<void> {
   const settings = settingsOf(process.env);
-  const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: settings.poolSize });
-  pool.on("error", (error) => console.error("an idle database connection failed:", error.message));
+  const pool = openPool(settings);
   await migrate(pool, MIGRATIONS);
-  const options = { ...settings, pool, ...(steps ? { steps } : {}) };
+  const options = { ...settings, pool, steps: { ...storeSteps(settings), ...steps } };
   const app = await buildApp({ ...options, http2: false });
   await app.listen({ port: settings.port, host: "127.0.0.1" });
   const second = settings.http2Port === null ? null : await buildApp({ ...options, http2: true });
@@ -25,4 +22,8 @@ export async function serve(steps?: Partial<Steps>): Promise<void> {
     await pool.end();
   };
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => void close());
+}
+
+function storeSteps({ keyStore, retentionMs }: Settings): Partial<Steps> {
+  return keyStore === "partitioned" ? partitionedSteps(periodMsOf(retentionMs)) : {};
 }

@@ -1,5 +1,8 @@
 /** The service's settings, from the environment. Every one has a value that suits production, or is required. */
 
+const KEY_STORES = ["table", "partitioned"] as const;
+type KeyStore = (typeof KEY_STORES)[number];
+
 export interface Settings {
   readonly port: number;
   readonly http2Port: number | null;
@@ -10,6 +13,8 @@ export interface Settings {
   readonly cleanUpEveryMs: number;
   readonly workMs: number;
   readonly poolSize: number;
+  /** Where the key records are: in one table, or in partitions by time. */
+  readonly keyStore: KeyStore;
   readonly lab: boolean;
 }
 
@@ -24,6 +29,7 @@ export function settingsOf(env: Readonly<Record<string, string | undefined>>): S
     cleanUpEveryMs: number(env, "CLEAN_UP_EVERY_MS", 60_000),
     workMs: number(env, "WORK_MS", 0),
     poolSize: number(env, "POOL_SIZE", 10),
+    keyStore: keyStoreOf(env["KEY_STORE"] ?? "table"),
     lab: env["LAB"] === "on",
   };
 }
@@ -31,6 +37,12 @@ export function settingsOf(env: Readonly<Record<string, string | undefined>>): S
 /** `token=name,token=name` */
 function callersOf(text: string): Record<string, string> {
   return Object.fromEntries(text.split(",").map((pair) => pair.split("=") as [string, string]));
+}
+
+function keyStoreOf(text: string): KeyStore {
+  const found = KEY_STORES.find((store) => store === text);
+  if (found === undefined) throw new Error(`KEY_STORE: found ${text}, expected ${KEY_STORES.join(" or ")}`);
+  return found;
 }
 
 function required(env: Readonly<Record<string, string | undefined>>, name: string): string {

@@ -9,7 +9,8 @@ export type ClaimResult =
   | { readonly won: true; readonly claim: Claim }
   | { readonly won: false; readonly record: KeyRecord };
 
-interface Row {
+/** What either variant of the claim gives: the claim, or the record that was there. */
+export interface ClaimRow {
   claimed: boolean;
   fencing_token: string;
   request_hash: string;
@@ -48,21 +49,25 @@ const CLAIM_TRIES = 10;
 
 export async function claimKey(
   pool: Pool,
-  { scope, key }: KeyIdentity,
+  identity: KeyIdentity,
   requestHash: string,
   { leaseMs, retentionMs }: Durations,
 ): Promise<ClaimResult> {
+  const { scope, key } = identity;
   for (let tries = 0; tries < CLAIM_TRIES; tries += 1) {
-    const { rows } = await pool.query<Row>(CLAIM, [scope, key, requestHash, leaseMs, retentionMs]);
+    const { rows } = await pool.query<ClaimRow>(CLAIM, [scope, key, requestHash, leaseMs, retentionMs]);
     const [row] = rows;
-    if (row === undefined) continue;
-    if (row.claimed) return { won: true, claim: { scope, key, fencingToken: row.fencing_token } };
-    return { won: false, record: recordOf(row) };
+    if (row !== undefined) return claimResultOf(identity, row);
   }
   throw new Error(`The key was claimed and removed ${CLAIM_TRIES} times in a row`);
 }
 
-function recordOf(row: Row): KeyRecord {
+export function claimResultOf({ scope, key }: KeyIdentity, row: ClaimRow): ClaimResult {
+  if (row.claimed) return { won: true, claim: { scope, key, fencingToken: row.fencing_token } };
+  return { won: false, record: recordOf(row) };
+}
+
+function recordOf(row: ClaimRow): KeyRecord {
   return {
     requestHash: row.request_hash,
     state: row.state,
@@ -77,6 +82,6 @@ function answerOf({
   response_status: status,
   response_headers: headers,
   response_body: body,
-}: Row): StoredAnswer | null {
+}: ClaimRow): StoredAnswer | null {
   return status === null || headers === null || body === null ? null : { status, headers, body };
 }

@@ -18,12 +18,19 @@ const CLEAN_UP = `
     for update skip locked
   ))`;
 
+export interface CleanUpOptions {
+  readonly batchRows?: number;
+  /** Ends the work between two batches. */
+  readonly signal?: AbortSignal;
+}
+
 /** Removes batch after batch until one is not full; gives the number of records removed. */
-export async function cleanUp(pool: Pool, batchRows = BATCH_ROWS): Promise<number> {
+export async function cleanUp(pool: Pool, { batchRows = BATCH_ROWS, signal }: CleanUpOptions = {}): Promise<number> {
   let removed = 0;
-  for (;;) {
+  while (!signal?.aborted) {
     const { rowCount } = await pool.query(CLEAN_UP, [batchRows]);
     removed += rowCount ?? 0;
-    if ((rowCount ?? 0) < batchRows) return removed;
+    if ((rowCount ?? 0) < batchRows) break;
   }
+  return removed;
 }

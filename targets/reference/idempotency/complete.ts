@@ -5,8 +5,11 @@
 import type { Pool, PoolClient } from "pg";
 import type { Claim, StoredAnswer } from "./record.ts";
 
-/** The claim went to another attempt while this one worked. */
+/** The lease ran out while this attempt worked: another one has the claim, or may take it. */
 export class ClaimLost extends Error {}
+
+/** The database ended a transaction that stood still for as long as a lease; see pool.ts. */
+const IDLE_IN_TRANSACTION_TIMEOUT = "25P03";
 
 const COMPLETE = `
   update idempotency_keys
@@ -17,17 +20,21 @@ const COMPLETE = `
 /** What an operation does; runs inside the transaction that completes its record. */
 export type EffectInTransaction = (transaction: PoolClient) => Promise<StoredAnswer>;
 
-export async function complete(pool: Pool, claim: Claim, effect: EffectInTransaction): Promise<StoredAnswer> {
+export function complete(pool: Pool, claim: Claim, effect: EffectInTransaction): Promise<StoredAnswer> {
+  return completeBy(COMPLETE, pool, claim, effect);
+}
+
+/** The same for any table: `statement` updates the held record to completed, and no other. */
+export async function completeBy(
+  statement: string,
+  pool: Pool,
+  { scope, key, fencingToken }: Claim,
+  effect: EffectInTransaction,
+): Promise<StoredAnswer> {
   return inTransaction(pool, async (transaction) => {
     const answer = await effect(transaction);
-    const { rowCount } = await transaction.query(COMPLETE, [
-      claim.scope,
-      claim.key,
-      claim.fencingToken,
-      answer.status,
-      answer.headers,
-      answer.body,
-    ]);
+    const { status, headers, body } = answer;
+    const { rowCount } = await transaction.query(statement, [scope, key, fencingToken, status, headers, body]);
     if (rowCount !== 1) throw new ClaimLost();
     return answer;
   });
@@ -37,21 +44,26 @@ export async function complete(pool: Pool, claim: Claim, effect: EffectInTransac
 export async function inTransaction<Result>(
   pool: Pool,
   work: (transaction: PoolClient) => Promise<Result>,
+  begin = "begin",
 ): Promise<Result> {
   const client = await pool.connect();
-  let broken: Error | undefined;
+  let lost: (Error & { code?: string }) | undefined;
+  // A connection can be lost between two statements; without a listener that would end the process.
+  const onError = (error: Error): void => {
+    lost ??= error;
+  };
+  client.on("error", onError);
   try {
-    await client.query("begin");
+    await client.query(begin);
     const result = await work(client);
     await client.query("commit");
     return result;
   } catch (error) {
     // A connection on which even the rollback fails is not given back to the pool.
-    await client.query("rollback").catch((failure: Error) => {
-      broken = failure;
-    });
-    throw error;
+    await client.query("rollback").catch(onError);
+    throw lost?.code === IDLE_IN_TRANSACTION_TIMEOUT ? new ClaimLost() : error;
   } finally {
-    client.release(broken);
+    client.off("error", onError);
+    client.release(lost);
   }
 }

@@ -26,7 +26,14 @@ export function canonicalNumber(text: string): string {
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
   const digits = `${whole}${fraction}`.replace(/^0+/, "");
   if (digits === "") return "0";
-  const significant = digits.replace(/0+$/, "");
+  const significant = withoutTrailingZeros(digits);
   const power = BigInt(exponent) - BigInt(fraction.length) + BigInt(digits.length - significant.length);
   return `${sign}${significant}e${power}`;
+}
+
+/** Not by /0+$/, which begins again at every zero: a body of zeros would stop the service for seconds. */
+function withoutTrailingZeros(digits: string): string {
+  let length = digits.length;
+  while (digits.charAt(length - 1) === "0") length -= 1;
+  return digits.slice(0, length);
 }

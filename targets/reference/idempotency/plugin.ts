@@ -4,12 +4,14 @@
  *
  *   key → fingerprint → claim → decide → (execute → complete | replay | refuse)
  */
+import { createHash } from "node:crypto";
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify";
 import plugin from "fastify-plugin";
 import type { Pool } from "pg";
 import type { Json } from "../json.ts";
 import { type ClaimResult, claimKey } from "./claim.ts";
 import { cleanUp } from "./clean-up.ts";
+import { cleanRegularly } from "./cleaning.ts";
 import { ClaimLost, complete, type EffectInTransaction } from "./complete.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { keyOf } from "./key.ts";
@@ -46,7 +48,8 @@ export interface Steps {
   /** What becomes of the record when an attempt is refused for another payload. */
   refuse(pool: Pool, identity: KeyIdentity, error: Problem): Promise<void>;
   replay(answer: StoredAnswer): StoredAnswer;
-  cleanUp(pool: Pool): Promise<number>;
+  /** Ends early, between two batches, when the service closes. */
+  cleanUp(pool: Pool, signal: AbortSignal): Promise<number>;
 }
 
 export type Decision = "replay" | "conflict" | "mismatch" | "take-over";
@@ -91,7 +94,7 @@ const ownSteps: Steps = {
   fail: (pool, claim) => release(pool, claim),
   refuse: () => Promise.resolve(),
   replay: (answer) => answer,
-  cleanUp,
+  cleanUp: (pool, signal) => cleanUp(pool, { signal }),
 };
 
 const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, options) => {
@@ -105,7 +108,7 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
     const route = request.routeOptions.config.idempotency;
     if (route === undefined) return undefined;
     const key = steps.keyOf(request.headers);
-    const { fields, invalid } = fieldsOf(route, request.body as Json);
+    const { fields, invalid } = fieldsOf(route, request.body as Json | undefined);
     const identity = { scope: steps.scopeOf(request), key };
     const requestHash = steps.fingerprintOf(fields);
     const held = await claimOrAnswer(reply, identity, requestHash);
@@ -119,9 +122,12 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
     return undefined;
   });
 
-  /** The handler failed before it completed anything. */
+  /** The handler failed before it completed anything. A key that cannot be freed is free when its lease is over. */
   app.addHook("onError", async (request, _reply, error) => {
-    if (request.claim !== null) await steps.fail(pool, request.claim, asProblem(error));
+    if (request.claim === null) return;
+    await steps
+      .fail(pool, request.claim, asProblem(error))
+      .catch((failure: unknown) => app.log.error(failure, "a key could not be released"));
   });
 
   /** The claim, or null when the reply is already on its way. Throws the refusals. */
@@ -130,24 +136,36 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
       const result = await steps.claim(pool, identity, requestHash, options);
       if (result.won) return result.claim;
       const { record } = result;
-      switch (steps.decide(record, requestHash)) {
-        case "mismatch": {
-          const problem = new Problem(422, "key-reused", "This Idempotency-Key was used for another request");
-          await steps.refuse(pool, identity, problem);
-          throw problem;
-        }
-        case "replay":
-          send(reply.header(REPLAYED_HEADER, "true"), steps.replay(record.answer ?? lostAnswer()));
-          return null;
-        case "conflict":
-          throw inFlight(record.leaseLeftMs);
-        case "take-over": {
-          const claim = await steps.takeOver(pool, identity, record, requestHash, options);
-          if (claim !== null) return claim;
-        }
+      const decision = steps.decide(record, requestHash);
+      if (decision !== "take-over") {
+        await answer(reply, identity, record, decision);
+        return null;
       }
+      const claim = await steps.takeOver(pool, identity, record, requestHash, options);
+      if (claim !== null) return claim;
     }
     throw inFlight(options.leaseMs);
+  }
+
+  /** Replays, or throws the refusal. */
+  async function answer(
+    reply: FastifyReply,
+    identity: KeyIdentity,
+    record: KeyRecord,
+    decision: Exclude<Decision, "take-over">,
+  ): Promise<void> {
+    switch (decision) {
+      case "mismatch": {
+        const problem = new Problem(422, "key-reused", "This Idempotency-Key was used for another request");
+        await steps.refuse(pool, identity, problem);
+        throw problem;
+      }
+      case "replay":
+        send(reply.header(REPLAYED_HEADER, "true"), steps.replay(record.answer ?? lostAnswer()));
+        return;
+      case "conflict":
+        throw inFlight(record.leaseLeftMs);
+    }
   }
 
   async function settle(
@@ -159,35 +177,58 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
     effect: EffectInTransaction,
   ): Promise<FastifyReply> {
     try {
-      const answer = await steps.complete(pool, claim, effect);
+      const completed = await steps.complete(pool, claim, effect);
       request.claim = null;
-      return send(reply, answer);
+      return send(reply, completed);
     } catch (error) {
       if (!(error instanceof ClaimLost)) throw error;
-      // The new holder has finished, or is about to: this client gets what a retry would get.
       request.claim = null;
-      const again = await claimOrAnswer(reply, identity, requestHash);
-      if (again === null) return reply;
-      await release(pool, again);
-      throw inFlight(0);
+      await answerZombie(reply, identity, requestHash);
+      return reply;
     }
   }
 
-  const cleaning = setInterval(() => {
-    steps.cleanUp(pool).catch((error: unknown) => app.log.error(error, "cleanup failed"));
-  }, options.cleanUpEveryMs);
-  cleaning.unref();
-  app.addHook("onClose", async () => clearInterval(cleaning));
+  /**
+   * Who lost its claim gets what the new holder answers, or is told to come back. It takes nothing over: the
+   * request is old, and what it asks for may have been done, answered and forgotten since.
+   */
+  async function answerZombie(reply: FastifyReply, identity: KeyIdentity, requestHash: string): Promise<void> {
+    const result = await steps.claim(pool, identity, requestHash, options);
+    if (result.won) {
+      const problem = inFlight(0);
+      await steps.fail(pool, result.claim, problem);
+      throw problem;
+    }
+    const decision = steps.decide(result.record, requestHash);
+    if (decision === "take-over") throw inFlight(0);
+    await answer(reply, identity, result.record, decision);
+  }
+
+  const stopCleaning = cleanRegularly(options.cleanUpEveryMs, async (signal) => {
+    await steps.cleanUp(pool, signal).catch((error: unknown) => app.log.error(error, "cleanup failed"));
+  });
+  app.addHook("onClose", stopCleaning);
 };
 
 export const idempotency = plugin(idempotencyPlugin, { name: "idempotency", fastify: "5.x" });
 
-/** Caller, route and query: the same key elsewhere is another operation. */
+/**
+ * Caller, route and what the path and the query say in it: the same key elsewhere is another operation.
+ * The query is read as it was sent, since a parsed one may have lost which values were apart; it is kept as
+ * a hash, since it may be longer than what an index takes.
+ */
 export function scopeOf(request: FastifyRequest): string {
   const { method, url = "" } = request.routeOptions;
-  const query = new URLSearchParams(request.query as Record<string, string>);
+  const parameters = Object.entries(request.params as Record<string, string>).sort();
+  const query = new URLSearchParams(request.url.split("?").slice(1).join("?"));
   query.sort();
-  return JSON.stringify([request.caller, method, url, query.toString()]);
+  const isPlain = parameters.length === 0 && query.size === 0;
+  const where = JSON.stringify([parameters, query.toString()]);
+  return JSON.stringify([request.caller, method, url, isPlain ? "" : sha256(where)]);
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }
 
 export function decide(record: KeyRecord, requestHash: string): Decision {
@@ -198,12 +239,15 @@ export function decide(record: KeyRecord, requestHash: string): Decision {
   return isLive ? "conflict" : "take-over";
 }
 
-/** An invalid body has no fields; what was sent stands in for them. */
-function fieldsOf({ fields }: IdempotentRoute, body: Json): { fields: Json; invalid: Problem | null } {
+/**
+ * An invalid body has no fields; what was sent stands in for them, marked, so that it never looks like the
+ * fields of a valid one. Where nothing was sent there is nothing to tell a retry by: that claims no key.
+ */
+function fieldsOf({ fields }: IdempotentRoute, body: Json | undefined): { fields: Json; invalid: Problem | null } {
   try {
-    return { fields: fields(body), invalid: null };
+    return { fields: fields(body ?? null), invalid: null };
   } catch (error) {
-    if (error instanceof Problem) return { fields: body ?? null, invalid: error };
+    if (error instanceof Problem && body !== undefined) return { fields: { invalid: body }, invalid: error };
     throw error;
   }
 }

@@ -8,7 +8,7 @@ import type { Claim, Durations, KeyIdentity, KeyRecord } from "./record.ts";
 
 const TAKE_OVER = `
   update idempotency_keys
-  set fencing_token = fencing_token + 1, request_hash = $4, state = 'in_progress', recovery_point = 'claimed',
+  set fencing_token = nextval('fencing_tokens'), request_hash = $4, state = 'in_progress', recovery_point = 'claimed',
     lease_expires_at = clock_timestamp() + $5 * interval '1 ms',
     expires_at = clock_timestamp() + $6 * interval '1 ms',
     response_status = null, response_headers = null, response_body = null

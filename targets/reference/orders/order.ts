@@ -47,6 +47,8 @@ function text(name: string, value: Json | undefined): string {
   if (typeof value !== "string" || value === "" || value.length > TEXT_CHARACTERS_MAX) {
     throw invalid(`${name} is a text of 1 to ${TEXT_CHARACTERS_MAX} characters`);
   }
+  // The one character that PostgreSQL cannot store.
+  if (value.includes("\0")) throw invalid(`${name} holds a zero byte`);
   return value;
 }
 

@@ -6,8 +6,8 @@
  * response, a hook after it stores one; caches and tables alike, in every language.
  *
  * Why it looks right: a retry by hand always comes after the answer, and then the record is there. The
- * insert even minds its unique key: whoever comes second leaves the first record alone. By then there are
- * two effects.
+ * insert even minds its unique key and becomes an update, so that nobody sees an error. By then there are two
+ * effects, and the answer that one client got is not the one that is kept.
  */
 import type { Pool } from "pg";
 import type { ClaimResult } from "../../reference/idempotency/claim.ts";
@@ -33,7 +33,6 @@ const LOOK = `
   from idempotency_keys
   where scope = $1 and key = $2 and expires_at > clock_timestamp()`;
 
-/** A record whose retention is over is replaced; one that another duplicate has stored meanwhile stays. */
 const STORE = `
   insert into idempotency_keys (scope, key, request_hash, state, recovery_point, lease_expires_at, created_at,
     expires_at, response_status, response_headers, response_body)
@@ -42,8 +41,7 @@ const STORE = `
   on conflict (scope, key) do update
   set request_hash = excluded.request_hash, created_at = excluded.created_at, expires_at = excluded.expires_at,
     response_status = excluded.response_status, response_headers = excluded.response_headers,
-    response_body = excluded.response_body
-  where idempotency_keys.expires_at <= clock_timestamp()`;
+    response_body = excluded.response_body`;
 
 async function look(
   pool: Pool,

@@ -9,13 +9,13 @@
  * numbers do, and keys that can be guessed are a way to read other people's answers.
  */
 import type { FastifyRequest } from "fastify";
+import { scopeOf } from "../../reference/idempotency/plugin.ts";
 import { serve } from "../../reference/serve.ts";
 
-function scopeOf(request: FastifyRequest): string {
-  const { method, url = "" } = request.routeOptions;
-  const query = new URLSearchParams(request.query as Record<string, string>);
-  query.sort();
-  return JSON.stringify([method, url, query.toString()]);
+/** The reference's scope without its first part. */
+function placeOf(request: FastifyRequest): string {
+  const [, ...place] = JSON.parse(scopeOf(request)) as [caller: string, ...place: string[]];
+  return JSON.stringify(place);
 }
 
-await serve({ scopeOf });
+await serve({ scopeOf: placeOf });

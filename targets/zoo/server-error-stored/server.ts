@@ -10,6 +10,7 @@
 import type { Pool } from "pg";
 import { PROBLEM_TYPE, type Problem, problemBody } from "../../reference/idempotency/problem.ts";
 import type { Claim } from "../../reference/idempotency/record.ts";
+import { release } from "../../reference/idempotency/release.ts";
 import { serve } from "../../reference/serve.ts";
 
 const STORE = `
@@ -18,7 +19,9 @@ const STORE = `
     response_status = $4, response_headers = $5, response_body = $6
   where scope = $1 and key = $2 and fencing_token = $3 and state = 'in_progress'`;
 
-async function store(pool: Pool, { scope, key, fencingToken }: Claim, problem: Problem): Promise<void> {
+async function store(pool: Pool, claim: Claim, problem: Problem): Promise<void> {
+  if (problem.statusCode < 500) return release(pool, claim);
+  const { scope, key, fencingToken } = claim;
   const headers = { "content-type": PROBLEM_TYPE };
   await pool.query(STORE, [scope, key, fencingToken, problem.statusCode, headers, problemBody(problem)]);
 }

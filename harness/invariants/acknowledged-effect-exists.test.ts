@@ -1,0 +1,115 @@
+import { expect, test } from "vitest";
+import type { Contract } from "../contract.ts";
+import type { History } from "../history.ts";
+import type { Attempt } from "../operation.ts";
+import { agreesWith } from "../testing/arbitrary-history.ts";
+import { answer, effect, HistorySketch, lost } from "../testing/history-builder.ts";
+import { resultOf, scopes, succeeded } from "../testing/naive.ts";
+import { acknowledgedEffectExists } from "./acknowledged-effect-exists.ts";
+
+const check = (sketch: HistorySketch) => acknowledgedEffectExists.check(sketch.build());
+
+test("an acknowledged operation without an effect is lost, shown by its first acknowledgement", () => {
+  const sketch = new HistorySketch()
+    .attempt({}, 0, 5, answer(500))
+    .attempt({}, 10, 15)
+    .attempt({}, 20, 25)
+    .books([effect("other")]);
+  expect(check(sketch)).toEqual({
+    result: "fail",
+    checked: 1,
+    violations: [
+      {
+        message: "op was acknowledged by a2 (201), and the books hold 0 effect(s) of it",
+        expected: "1 effect(s)",
+        actual: "0 effect(s) in the books",
+        key: "key",
+        attempts: ["a2"],
+      },
+    ],
+  });
+});
+
+test("an effect for each acknowledged operation is right; more of them are another invariant's matter", () => {
+  const sketch = () => new HistorySketch().attempt({}, 0, 5).attempt({}, 10, 15);
+  expect(check(sketch().books([effect("op")]))).toEqual({ result: "pass", checked: 1 });
+  expect(check(sketch().books([effect("op"), effect("op")]))).toEqual({ result: "pass", checked: 1 });
+});
+
+test("operations that share a reference need an effect each, as far as they were acknowledged", () => {
+  const sketch = (second = answer(201)) =>
+    new HistorySketch()
+      .attempt({ operation: "one", key: "1", reference: "same" }, 0, 5)
+      .attempt({ operation: "two", key: "2", reference: "same" }, 0, 5, second);
+  expect(check(sketch().books([effect("same")]))).toMatchObject({
+    result: "fail",
+    violations: [{ expected: "2 effect(s)", attempts: ["a1", "a2"] }],
+  });
+  expect(check(sketch(answer(409)).books([effect("same")])).result).toBe("pass");
+  expect(check(sketch(lost).books([effect("same")])).result).toBe("pass");
+});
+
+test("operations that the contract may take for one need one effect together", () => {
+  const sketch = (scope: Contract["scope"], bobsKey = "key") =>
+    new HistorySketch()
+      .contract({ scope })
+      .attempt({ operation: "alice's", reference: "same" }, 0, 5)
+      .attempt({ operation: "bob's", reference: "same", caller: "bob", key: bobsKey }, 10, 15)
+      .books([effect("same")]);
+  const separate = { caller: ["separate"], endpoint: ["separate"], query: ["separate"] } as Contract["scope"];
+  expect(check(sketch(separate)).result).toBe("fail");
+  expect(check(sketch({ ...separate, caller: "undocumented" })).result).toBe("pass");
+  expect(check(sketch({ ...separate, caller: ["shared"] })).result).toBe("pass");
+  expect(check(sketch({ ...separate, caller: "undocumented" }, "another")).result).toBe("fail");
+});
+
+test("what was not acknowledged may be missing", () => {
+  const sketch = new HistorySketch()
+    .attempt({ operation: "lost", key: "1" }, 0, 5, lost)
+    .attempt({ operation: "failed", key: "2" }, 0, 5, answer(503))
+    .attempt({ operation: "rejected", key: "3" }, 0, 5, answer(422))
+    .attempt({ operation: "open", key: "4" }, 0, null);
+  expect(check(sketch.books([]))).toEqual({
+    result: "skip",
+    reason: "no operation was acknowledged",
+    excused: false,
+  });
+});
+
+test("without books it is skipped, with books that were never quiet it is inconclusive", () => {
+  const sketch = () => new HistorySketch().attempt({}, 0, 20);
+  expect(check(sketch().withoutBooks())).toMatchObject({ result: "skip", excused: true });
+  expect(check(sketch().books([], { quiet: false })).result).toBe("inconclusive");
+  expect(check(sketch()).result).toBe("inconclusive");
+});
+
+test("agrees with a brute-force checker", () => {
+  agreesWith(acknowledgedEffectExists, (history) => {
+    if (!history.effects.known) return history.effects.absent ? "skip" : "inconclusive";
+    let checked = 0;
+    let violated = 0;
+    const acknowledged = history.attempts.filter(succeeded).map(({ attempt }) => attempt);
+    for (const { reference } of acknowledged) {
+      const all = acknowledged.filter((one) => one.reference === reference);
+      const firsts = all.filter((one) => one === all.find(({ operation }) => operation === one.operation));
+      const needed = firsts.filter(
+        (one, index) => !firsts.slice(0, index).some((other) => mayBeOne(history, one, other)),
+      );
+      checked += 1;
+      if ((history.effects.value.get(reference) ?? []).length < needed.length) violated += 1;
+    }
+    return resultOf(violated, checked);
+  });
+});
+
+/** Do both use one key, as far as the contract promises to tell keys apart? */
+function mayBeOne({ contract }: History, one: Attempt, other: Attempt): boolean {
+  if (one.key === null || other.key === null) return false;
+  const isSameText =
+    one.key === other.key ||
+    (contract.key.caseSensitive === "undocumented" && one.key.toLowerCase() === other.key.toLowerCase());
+  const areSeparated = scopes.some(
+    (dimension) => String(contract.scope[dimension]) === "separate" && one[dimension] !== other[dimension],
+  );
+  return isSameText && !areSeparated;
+}

@@ -1,0 +1,174 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { Recorded } from "../history.ts";
+import { agreesWith, historiesWith, variedContract } from "../testing/arbitrary-history.ts";
+import { answer, HistorySketch, lost } from "../testing/history-builder.ts";
+import {
+  meet,
+  resultOf,
+  sameRequest,
+  sameText,
+  statusOf,
+  succeeded,
+  toldOtherPayload,
+  toldToWait,
+} from "../testing/naive-answers.ts";
+import { conflictOnlyWhileInFlight } from "./conflict-only-while-in-flight.ts";
+
+const conflict = answer(409);
+const check = (sketch: HistorySketch) => conflictOnlyWhileInFlight.check(sketch.build());
+
+test("a conflict when the only other attempt was over is a violation", () => {
+  const sketch = new HistorySketch().attempt({}, 0, 20).attempt({}, 30, 40, conflict).attempt({}, 50, 60, conflict);
+  expect(check(sketch)).toEqual({
+    result: "fail",
+    checked: 2,
+    violations: [
+      {
+        message:
+          "a2 (409) was told that a duplicate is in flight, and of the 3 attempt(s) with key key no other can have been",
+        expected: "an answer other than a conflict, since nothing was executing",
+        actual: "a2 (409)",
+        key: "key",
+        attempts: ["a2"],
+      },
+    ],
+  });
+});
+
+test("two attempts that were both told to wait do not excuse each other", () => {
+  expect(check(new HistorySketch().attempt({}, 0, 20, conflict).attempt({}, 1, 21, conflict)).result).toBe("fail");
+});
+
+test("a rejected or a refused attempt does not execute", () => {
+  const other = { operation: "other", payload: { kind: "other" } } as const;
+  const rejected = new HistorySketch().attempt({}, 0, 5).attempt(other, 10, 30, answer(422));
+  expect(check(rejected.attempt({}, 11, 20, conflict)).result).toBe("fail");
+  const refused = new HistorySketch().attempt({}, 0, 30, { kind: "refused", reason: "ECONNREFUSED" });
+  expect(check(refused.attempt({}, 10, 20, conflict)).result).toBe("fail");
+});
+
+test("a conflict while another attempt may be executing is right, also at equal times", () => {
+  const during = new HistorySketch().attempt({}, 0, 100).attempt({}, 10, 20, conflict);
+  expect(check(during)).toEqual({ result: "pass", checked: 1 });
+  expect(check(new HistorySketch().attempt({}, 0, 20).attempt({}, 20, 30, conflict)).result).toBe("pass");
+  expect(check(new HistorySketch().attempt({}, 0, 20, conflict).attempt({}, 20, 30)).result).toBe("pass");
+});
+
+test("the other attempt may be anyone's with the same key text, and need not succeed", () => {
+  const bob = { caller: "bob", endpoint: "refund", operation: "bob's" };
+  expect(check(new HistorySketch().attempt(bob, 0, 100).attempt({}, 10, 20, conflict)).result).toBe("pass");
+  const failing = new HistorySketch().attempt({ condition: "fails" }, 0, 100, answer(503));
+  expect(check(failing.attempt({}, 10, 20, conflict)).result).toBe("pass");
+});
+
+test("an invalid request may have the key while it is judged, under a status that also means another payload", () => {
+  const strange = { payload: { kind: "invalid" } } as const;
+  const sketch = new HistorySketch().attempt(strange, 0, 30, answer(400)).attempt({}, 10, 20, conflict);
+  expect(check(sketch.contract({ mismatch: [{ status: 400 }] })).result).toBe("pass");
+});
+
+test("an attempt without an answer may be executing until its lease is over", () => {
+  const sketch = (at: number) =>
+    new HistorySketch()
+      .contract({ leaseMs: 1000 })
+      .attempt({}, 0, 20, lost)
+      .attempt({}, at, at + 10, conflict);
+  expect(check(sketch(2_015)).result).toBe("pass");
+  expect(check(sketch(2_025)).result).toBe("fail");
+  const open = new HistorySketch().contract({ leaseMs: 1000 }).attempt({}, 0, null);
+  expect(check(open.attempt({}, 90_000, 90_010, conflict)).result).toBe("pass");
+  expect(check(sketch(90_000).contract({ leaseMs: "undocumented" })).result).toBe("pass");
+});
+
+test("a gateway that answers for a target does not end the target's work", () => {
+  const sketch = (status: number) =>
+    new HistorySketch().attempt({}, 0, 20, answer(status)).attempt({}, 50, 60, conflict);
+  expect(check(sketch(504)).result).toBe("pass");
+  expect(check(sketch(500)).result).toBe("fail");
+});
+
+test("what was sent to a paused replica may begin when it wakes up", () => {
+  const sketch = (at: number) =>
+    new HistorySketch()
+      .contract({ leaseMs: 1000 })
+      .paused(0, 10, 8_000)
+      .attempt({}, 5, 100, { kind: "indeterminate", reason: "timeout" })
+      .attempt({ replica: 1 }, at, at + 10, conflict);
+  expect(check(sketch(8_500)).result).toBe("pass");
+  expect(check(sketch(12_500)).result).toBe("fail");
+});
+
+test("a status that also means another payload is judged only where there is one payload", () => {
+  const both = { mismatch: [{ status: 409 }] };
+  const one = new HistorySketch().contract(both).attempt({}, 0, 20).attempt({}, 30, 40, conflict);
+  expect(check(one).result).toBe("fail");
+  const other = { operation: "other", payload: { kind: "other" } } as const;
+  const two = new HistorySketch().contract(both).attempt({}, 0, 20).attempt(other, 30, 40, conflict);
+  expect(check(two).result).toBe("skip");
+});
+
+test("a silent contract and one that holds duplicates back are excused", () => {
+  const sketch = (answers: "undocumented" | []) =>
+    new HistorySketch().contract({ inFlight: { answers, retryAfter: "optional" } }).attempt({}, 0, 20, conflict);
+  expect(check(sketch("undocumented"))).toMatchObject({ result: "skip", excused: true });
+  expect(check(sketch([]))).toMatchObject({ result: "skip", excused: true });
+  expect(check(new HistorySketch().attempt({}, 0, 20))).toMatchObject({ result: "skip", excused: false });
+});
+
+test("agrees with a brute-force checker", () => {
+  const late = fc.oneof(
+    { weight: 3, arbitrary: fc.integer({ min: 0, max: 40 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 990, max: 1_060 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 3_000, max: 3_100 }) },
+  );
+  const outcome = fc.constantFrom(...[201, 201, 409, 409, 422, 400, 503, 504].map((status) => answer(status)), lost, {
+    kind: "refused",
+    reason: "ECONNREFUSED",
+  } as const);
+  const histories = historiesWith({ contract: variedContract, from: late, outcome });
+  agreesWith(
+    conflictOnlyWhileInFlight,
+    (history) => {
+      const { contract, attempts, faults } = history;
+      const certainly = (one: Recorded, isOne: boolean): boolean =>
+        toldToWait(contract, one) &&
+        one.attempt.malformed === null &&
+        !(one.attempt.payload.kind === "invalid" && statusOf(one) === 400) &&
+        !succeeded(one) &&
+        (isOne || !toldOtherPayload(contract, one));
+      const endOf = (one: Recorded): number => {
+        if (one.outcome.kind === "responded" && ![502, 504].includes(statusOf(one))) return one.completedAt;
+        if (contract.leaseMs === "undocumented") return Infinity;
+        const healed = faults
+          .filter(({ from, until }) => meet(from, until + 2_000_000, one.invokedAt, one.completedAt))
+          .map(({ until }) => until + 2_000_000);
+        return Math.max(one.completedAt, ...healed) + contract.leaseMs * 1000 + 1_000_000;
+      };
+      let checked = 0;
+      let violated = 0;
+      for (const conflict of attempts) {
+        const same = attempts.filter((one) => sameText(contract, conflict, one));
+        const isOne = same.every(
+          (one) =>
+            sameRequest(contract, one, conflict) &&
+            one.attempt.caller === conflict.attempt.caller &&
+            one.attempt.endpoint === conflict.attempt.endpoint &&
+            one.attempt.query === conflict.attempt.query,
+        );
+        if (same.length === 0 || !certainly(conflict, isOne)) continue;
+        checked += 1;
+        const isTrue = same.some((one) => {
+          if (one === conflict || certainly(one, isOne) || one.outcome.kind === "refused") return false;
+          const isInvalid = one.attempt.payload.kind === "invalid" && statusOf(one) === 400;
+          if (toldOtherPayload(contract, one) && !isOne && !isInvalid) return false;
+          return meet(one.invokedAt, endOf(one), conflict.invokedAt, conflict.completedAt);
+        });
+        if (!isTrue) violated += 1;
+      }
+      return resultOf(checked, violated);
+    },
+    6_000,
+    histories,
+  );
+});

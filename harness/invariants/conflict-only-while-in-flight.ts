@@ -1,0 +1,62 @@
+/** "A duplicate is in flight" is true when it is said: some other attempt may have been executing just then. */
+import { type Answered, isMismatch, name } from "../answers.ts";
+import { isRefusedAsInvalid, type KeyUse, keyUses, withoutConflicts } from "../conflict.ts";
+import type { Contract } from "../contract.ts";
+import type { History, Recorded } from "../history.ts";
+import { type Invariant, type Violation, verdictOf, violation } from "../invariant.ts";
+import { faultSpans, lastTouching, type Span, type Spans, spansOf } from "../spans.ts";
+
+/** A lease is told by another clock, and ends a moment after its holder. */
+const LEASE_MARGIN_MS = 1_000;
+
+/** Statuses by which a gateway answers for a target that may still be at work (RFC 9110 sections 15.6.3, 15.6.5). */
+const GATEWAY_STATUSES: readonly number[] = [502, 504];
+
+export const conflictOnlyWhileInFlight = {
+  id: "conflict-only-while-in-flight",
+  level: "must",
+  statement: "An attempt is told that its duplicate is in flight only while another attempt may be executing",
+
+  check(history: History) {
+    const silent = withoutConflicts(history.contract);
+    if (silent !== null) return silent;
+    const faults = faultSpans(history.faults);
+    const violations: Violation[] = [];
+    let checked = 0;
+    for (const use of keyUses(history)) {
+      if (use.conflicts.length === 0) continue;
+      checked += use.conflicts.length;
+      const executing = spansOf(use.others.flatMap((one) => executionOf(history, use, faults, one)));
+      const untrue = use.conflicts.find((conflict) => lastTouching(executing, conflict) === null);
+      if (untrue !== undefined) violations.push(accuse(use, untrue));
+    }
+    return verdictOf(checked, violations, "no attempt was told that its duplicate is in flight");
+  },
+} as const satisfies Invariant;
+
+/** When the attempt may have been executing, at most; none where it certainly never was. */
+function executionOf(history: History, use: KeyUse, faults: Spans, recorded: Recorded): readonly Span[] {
+  const { outcome, invokedAt: from, completedAt } = recorded;
+  if (outcome.kind === "refused" || isTurnedDown(history, use, recorded)) return [];
+  if (outcome.kind === "responded" && !GATEWAY_STATUSES.includes(outcome.status)) return [{ from, until: completedAt }];
+  // It may have waited in a disturbed target's queue, and begun when the fault was over.
+  const beganBefore = Math.max(completedAt, lastTouching(faults, recorded)?.until ?? completedAt);
+  return [{ from, until: beganBefore + leaseMicros(history.contract) }];
+}
+
+/** It was told that the key belongs to another request. */
+function isTurnedDown(history: History, { standsForOne }: KeyUse, recorded: Recorded): boolean {
+  return isMismatch(history.contract, recorded) && !standsForOne && !isRefusedAsInvalid(history, recorded);
+}
+
+function leaseMicros({ leaseMs }: Contract): number {
+  return leaseMs === "undocumented" ? Infinity : (leaseMs + LEASE_MARGIN_MS) * 1000;
+}
+
+function accuse({ key, attempts }: KeyUse, conflict: Answered): Violation {
+  return violation([conflict], {
+    message: `${name(conflict)} was told that a duplicate is in flight, and of the ${attempts.length} attempt(s) with key ${key} no other can have been`,
+    expected: "an answer other than a conflict, since nothing was executing",
+    actual: name(conflict),
+  });
+}

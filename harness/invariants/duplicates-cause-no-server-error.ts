@@ -1,0 +1,70 @@
+/** Duplicates, and bursts of distinct keys, are ordinary load: no 5xx, no hang, no deadlock of a pool. */
+import { isAnswered, isConflict, isMismatch, isServerError, name } from "../answers.ts";
+import type { History, Recorded } from "../history.ts";
+import { type Invariant, type Violation, verdictOf, violation } from "../invariant.ts";
+import { keyIdentity } from "../key-scope.ts";
+import type { Attempt } from "../operation.ts";
+import { faultSpans, lastTouching } from "../spans.ts";
+
+const WITNESSES_MAX = 5;
+
+export const duplicatesCauseNoServerError = {
+  id: "duplicates-cause-no-server-error",
+  level: "must",
+  statement: "While no fault is at work, no attempt is answered with a server error or left hanging",
+
+  check(history: History) {
+    const faults = faultSpans(history.faults);
+    const askedToFail = keysAskedToFail(history);
+    const failed = new Map<string, Recorded[]>();
+    let checked = 0;
+    for (const recorded of history.attempts) {
+      if (recorded.attempt.condition === "fails" || lastTouching(faults, recorded) !== null) continue;
+      const isError = isUnpromisedError(history, recorded);
+      if (isAnswered(recorded) && !isError) checked += 1;
+      if (!isError && !isHang(recorded)) continue;
+      const identity = identityOf(history, recorded.attempt);
+      if (isError && askedToFail.has(identity)) continue;
+      checked += 1;
+      const known = failed.get(identity);
+      if (known) known.push(recorded);
+      else failed.set(identity, [recorded]);
+    }
+    return verdictOf(checked, [...failed.values()].map(accuse), "no attempt was answered while no fault was at work");
+  },
+} as const satisfies Invariant;
+
+/** A contract may name a 5xx as its answer to duplicates or to another payload. */
+function isUnpromisedError({ contract }: History, recorded: Recorded): boolean {
+  return isServerError(recorded) && !isConflict(contract, recorded) && !isMismatch(contract, recorded);
+}
+
+function isHang({ outcome }: Recorded): boolean {
+  return outcome.kind === "indeterminate" && outcome.reason === "timeout";
+}
+
+/** What becomes of a failure that was asked for is the error policy's business. */
+function keysAskedToFail(history: History): ReadonlySet<string> {
+  const asked = history.attempts.filter(({ attempt }) => attempt.condition === "fails");
+  return new Set(asked.map(({ attempt }) => identityOf(history, attempt)));
+}
+
+function identityOf({ contract }: History, { key, operation, caller, endpoint, query }: Attempt): string {
+  return key === null ? `operation ${operation}` : keyIdentity(contract, { key, caller, endpoint, query });
+}
+
+function accuse(failed: readonly Recorded[]): Violation {
+  const witnesses = failed.slice(0, WITNESSES_MAX);
+  const more = failed.length > WITNESSES_MAX ? ` and ${failed.length - WITNESSES_MAX} more` : "";
+  const hung = failed.filter(isHang).length;
+  return violation(witnesses, {
+    message: `${failed.length} attempt(s) of ${what(failed)} failed in the target: ${witnesses.map(name).join(", ")}${more}`,
+    expected: "an answer below 500",
+    actual: `${failed.length - hung} server error(s), ${hung} hung`,
+  });
+}
+
+function what([first]: readonly Recorded[]): string {
+  if (first === undefined) return "no operation";
+  return first.attempt.key === null ? `operation ${first.attempt.operation}` : `key ${first.attempt.key}`;
+}

@@ -1,0 +1,77 @@
+/** No key is stuck: a client that obeys Retry-After gets a final answer within lease plus margin. */
+import { describe, isConflict, name } from "../answers.ts";
+import type { Contract } from "../contract.ts";
+import type { History, OperationRecord, Recorded } from "../history.ts";
+import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
+import { RESOLVE_MARGIN_MS } from "../lease.ts";
+import type { Micros } from "../operation.ts";
+import { faultSpans, lastTouching, type Spans } from "../spans.ts";
+
+export const everyKeyResolves = {
+  id: "every-key-resolves",
+  level: "must",
+  statement: "A client that obeys Retry-After reaches a final answer within lease plus margin",
+
+  check(history: History) {
+    const { contract } = history;
+    if (contract.leaseMs === "undocumented") return undocumented("the lease");
+    const limitMs = contract.leaseMs + RESOLVE_MARGIN_MS;
+    const faults = faultSpans(history.faults);
+    const violations: Violation[] = [];
+    let checked = 0;
+    for (const operation of history.operations) {
+      const tries = triesOf(contract, operation, faults);
+      const last = tries.at(-1);
+      if (last === undefined) continue;
+      const first = firstSinceFinal(contract, tries);
+      const waited = first === null ? 0 : last.invokedAt - first.invokedAt;
+      const isStuck = !isFinal(contract, last) && waited >= limitMs * 1000;
+      if (isStuck || isFinal(contract, last)) checked += 1;
+      if (isStuck) violations.push(accuse(first ?? last, last, waited, limitMs));
+    }
+    return verdictOf(checked, violations, "no client repeated a request until it had a final answer");
+  },
+} as const satisfies Invariant;
+
+/** What the client learned about its key, in order. Silence that a fault or the client itself explains is nothing. */
+function triesOf(contract: Contract, { attempts }: OperationRecord, faults: Spans): readonly Recorded[] {
+  return attempts.filter((one) => {
+    if (!one.attempt.persistent || one.attempt.key === null) return false;
+    if (isFinal(contract, one) || isToldToWait(contract, one)) return true;
+    return !saysNothing(one) && lastTouching(faults, one) === null;
+  });
+}
+
+function saysNothing({ outcome }: Recorded): boolean {
+  if (outcome.kind === "indeterminate") return outcome.reason === "open" || outcome.reason === "aborted";
+  return outcome.kind === "refused";
+}
+
+function isFinal(contract: Contract, recorded: Recorded): boolean {
+  const { outcome } = recorded;
+  return outcome.kind === "responded" && outcome.status < 500 && !isToldToWait(contract, recorded);
+}
+
+/** Statuses in use for "in flight", for contracts that do not name theirs. */
+const USUAL_CONFLICTS: readonly number[] = [409, 423, 425, 429];
+
+function isToldToWait(contract: Contract, recorded: Recorded): boolean {
+  const { outcome } = recorded;
+  if (contract.inFlight.answers !== "undocumented") return isConflict(contract, recorded);
+  return outcome.kind === "responded" && USUAL_CONFLICTS.includes(outcome.status);
+}
+
+/** A client that has its answer is done; whoever asks afterwards has not waited since before. */
+function firstSinceFinal(contract: Contract, tries: readonly Recorded[]): Recorded | null {
+  let answeredAt = -Infinity;
+  for (const one of tries) if (isFinal(contract, one)) answeredAt = Math.max(answeredAt, one.completedAt);
+  return tries.find(({ invokedAt }) => invokedAt > answeredAt) ?? null;
+}
+
+function accuse(first: Recorded, last: Recorded, waited: Micros, limitMs: number): Violation {
+  return violation([first, last], {
+    message: `${name(last)}: still ${describe(last.outcome)} after ${Math.round(waited / 1000)} ms of obeying Retry-After since ${first.attempt.id}`,
+    expected: `a final answer within ${limitMs} ms`,
+    actual: describe(last.outcome),
+  });
+}

@@ -1,0 +1,167 @@
+/** Within retention the answer is there, also late in it; after it the key stands for a new operation, or for none. */
+import { type Answered, excerpt, firstSuccess, isMarkedReplay, isSuccess, name } from "../answers.ts";
+import type { History, KeyGroup, Recorded } from "../history.ts";
+import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
+import { ownGroups, requestOf } from "../key-scope.ts";
+import { type Micros, sameBody } from "../operation.ts";
+import { deviation, isAboutItsKey } from "../owner.ts";
+
+/** The target's clock is another one, and its cleaner comes round at times. */
+const AFTER_MARGIN_MS = 250;
+
+export const retentionIsKept = {
+  id: "retention-is-kept",
+  level: "must",
+  statement: "A key's answer is replayed until its retention ends, and after that the key is treated as promised",
+
+  check(history: History) {
+    const { retentionMs } = history.contract;
+    if (retentionMs === "undocumented") return undocumented("the retention");
+    const violations: Violation[] = [];
+    let checked = 0;
+    for (const group of ownGroups(history)) {
+      const original = firstSuccess(history, group.attempts);
+      if (original === null) continue;
+      const late = lateRetries(history, group, original, retentionMs * 1000);
+      const after = laterOperations(history, group, original, retentionMs * 1000);
+      checked += late.length + after.length;
+      const found = firstLost(history, original, late) ?? firstWronglyTreated(history, original, after);
+      if (found !== null) violations.push(found);
+    }
+    return verdictOf(checked, violations, "no key was used late in its retention or after it");
+  },
+} as const satisfies Invariant;
+
+/** Retries in the second half of the retention, answered before it can have ended, of a key that still had its answer. */
+function lateRetries(
+  history: History,
+  { attempts }: KeyGroup,
+  original: Answered,
+  retention: Micros,
+): readonly Answered[] {
+  const start = attempts[0]?.invokedAt ?? 0;
+  const request = requestOf(history.contract, original.attempt);
+  const same = attempts.filter(
+    (one): one is Answered =>
+      one.attempt.condition !== "fails" &&
+      requestOf(history.contract, one.attempt) === request &&
+      isAboutItsKey(history, one),
+  );
+  const lostAt = lossOf(history, original, same);
+  return same.filter(
+    ({ invokedAt, completedAt }) =>
+      invokedAt > Math.max(original.completedAt, start + retention / 2) &&
+      completedAt < start + retention &&
+      invokedAt <= lostAt,
+  );
+}
+
+/** When another answer was first received. What the key had lost before, or never had, it did not lose to time. */
+function lossOf(history: History, original: Answered, same: readonly Answered[]): Micros {
+  let lostAt = Infinity;
+  for (const one of same) {
+    const isJudged = one.invokedAt > original.completedAt || isSuccess(history, one);
+    if (isJudged && deviation(history, original, one) !== null) lostAt = Math.min(lostAt, one.completedAt);
+  }
+  return lostAt;
+}
+
+function firstLost(history: History, original: Answered, late: readonly Answered[]): Violation | null {
+  for (const one of late) {
+    const found = deviation(history, original, one);
+    if (found === null) continue;
+    return violation([original, one], {
+      message: `${name(one)} came within retention and did not get the answer of ${name(original)}: another ${found.what}`,
+      expected: found.expected,
+      actual: found.actual,
+    });
+  }
+  return null;
+}
+
+/** The first answer of an operation that came when the key had been left alone for a whole retention. */
+interface LaterOperation {
+  readonly answer: Answered;
+  /** The operation's first attempt, and no other was in flight: nothing else explains the answer. */
+  readonly isAlone: boolean;
+}
+
+function laterOperations(
+  history: History,
+  group: KeyGroup,
+  original: Answered,
+  retention: Micros,
+): readonly LaterOperation[] {
+  if (history.contract.afterRetention === "undocumented") return [];
+  const seen = new Set([original.attempt.operation]);
+  const later: LaterOperation[] = [];
+  for (const uses of usesOf(group, retention + AFTER_MARGIN_MS * 1000)) {
+    const [first] = uses;
+    const isNew = first !== undefined && first.invokedAt > original.completedAt && !seen.has(first.attempt.operation);
+    const found = isNew ? firstAnswer(history, first, uses) : null;
+    if (found !== null) later.push(found);
+    for (const { attempt } of uses) seen.add(attempt.operation);
+  }
+  return later;
+}
+
+/** The attempts of a key, parted wherever it was certainly left alone for so long. */
+function usesOf({ attempts }: KeyGroup, pause: Micros): readonly (readonly Recorded[])[] {
+  const uses: Recorded[][] = [];
+  let usedUntil = -Infinity;
+  for (const one of attempts) {
+    if (one.outcome.kind === "refused") continue;
+    const current = uses.at(-1);
+    if (current === undefined || one.invokedAt > usedUntil + pause) uses.push([one]);
+    else current.push(one);
+    // What never answered may still have the key.
+    usedUntil = Math.max(usedUntil, one.outcome.kind === "responded" ? one.completedAt : Infinity);
+  }
+  return uses;
+}
+
+function firstAnswer(history: History, first: Recorded, uses: readonly Recorded[]): LaterOperation | null {
+  const own = uses.filter(({ attempt }) => attempt.operation === first.attempt.operation);
+  const answer = own.reduce((one, other) => (other.completedAt < one.completedAt ? other : one), first);
+  const { payload, condition } = answer.attempt;
+  if (payload.kind === "invalid" || condition === "fails" || !isAboutItsKey(history, answer)) return null;
+  const others = uses.filter((one) => one !== answer && one.invokedAt <= answer.completedAt);
+  if (others.some(({ attempt }) => attempt.operation !== first.attempt.operation)) return null;
+  const isAlone = others.length === 0;
+  return isAlone || isSuccess(history, answer) ? { answer, isAlone } : null;
+}
+
+function firstWronglyTreated(history: History, original: Answered, later: readonly LaterOperation[]): Violation | null {
+  for (const { answer, isAlone } of later) {
+    const isOld = isOldAnswer(history, original, answer, isAlone);
+    if (isPromised(history, answer, isOld)) continue;
+    return violation([original, answer], {
+      message: `${name(answer)} used the key of ${name(original)} after its retention${isOld ? ", and got the old answer" : ""}`,
+      expected: promiseText(history),
+      actual: isOld ? `the old answer, ${excerpt(answer.outcome.body.text)}` : name(answer),
+    });
+  }
+  return null;
+}
+
+function isPromised(history: History, answer: Answered, isOld: boolean): boolean {
+  const { afterRetention } = history.contract;
+  const { status } = answer.outcome;
+  if (isSuccess(history, answer)) return !isOld && afterRetention.includes("new");
+  return status >= 400 && status < 500 && afterRetention.includes("refused");
+}
+
+/** It says that it is a replay, which it has nothing of its own to be of; or it names the first operation. */
+function isOldAnswer({ contract }: History, original: Answered, answer: Answered, isAlone: boolean): boolean {
+  if (isAlone && isMarkedReplay(contract, answer) === true) return true;
+  const { reference } = original.attempt;
+  const { body } = answer.outcome;
+  return (
+    reference !== answer.attempt.reference && sameBody(body, original.outcome.body) && body.text.includes(reference)
+  );
+}
+
+function promiseText({ contract: { afterRetention } }: History): string {
+  const texts = { new: "a success of its own", refused: "a refusal" };
+  return afterRetention === "undocumented" ? "" : afterRetention.map((one) => texts[one]).join(", or ");
+}

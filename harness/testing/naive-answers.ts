@@ -1,0 +1,121 @@
+/**
+ * Words for brute-force checkers, written a second time from the contract's own text, for the histories of
+ * `arbitrary-history.ts` alone (success is 201, refused as invalid is 400, patterns are bare statuses). None
+ * of it may be shared with the judge: the two are there to disagree.
+ */
+import type { Contract } from "../contract.ts";
+import type { History, Recorded } from "../history.ts";
+
+export function statusOf({ outcome }: Recorded): number {
+  return outcome.kind === "responded" ? outcome.status : 0;
+}
+
+export function succeeded(one: Recorded): boolean {
+  return statusOf(one) === 201;
+}
+
+export function headerOf({ outcome }: Recorded, header: string): string | undefined {
+  return outcome.kind === "responded" ? outcome.headers[header] : undefined;
+}
+
+export function bodyOf({ outcome }: Recorded): string {
+  return outcome.kind === "responded" ? outcome.body.text : "";
+}
+
+export function toldToWait({ inFlight: { answers } }: Contract, one: Recorded): boolean {
+  return answers !== "undocumented" && answers.some(({ status }) => status === statusOf(one));
+}
+
+export function toldOtherPayload({ mismatch }: Contract, one: Recorded): boolean {
+  return mismatch !== "undocumented" && mismatch.some(({ status }) => status === statusOf(one));
+}
+
+/** Refused for who asks, or how often. */
+export function turnedAway(contract: Contract, one: Recorded): boolean {
+  const says = statusOf(one);
+  return (
+    (says === 401 || says === 403 || says === 429) && !toldToWait(contract, one) && !toldOtherPayload(contract, one)
+  );
+}
+
+export function sameAnswer({ replay }: Contract, one: Recorded, other: Recorded): boolean {
+  return statusOf(one) === statusOf(other) && (replay.body === "current-state" || bodyOf(one) === bodyOf(other));
+}
+
+export function sameRequest({ fingerprint }: Contract, one: Recorded, other: Recorded): boolean {
+  if (one.attempt.fingerprint !== other.attempt.fingerprint) return false;
+  const spelling = ({ attempt: { payload } }: Recorded): string => (payload.kind === "spelling" ? payload.name : "");
+  return fingerprint === "canonical" || fingerprint === "none" || spelling(one) === spelling(other);
+}
+
+export function sameText({ key }: Contract, one: Recorded, other: Recorded): boolean {
+  const [a, b] = [one.attempt.key, other.attempt.key];
+  if (a === null || b === null) return false;
+  return a === b || (key.caseSensitive === "undocumented" && a.toLowerCase() === b.toLowerCase());
+}
+
+/** The same effective key, beyond doubt. */
+export function sameKey(one: Recorded, other: Recorded): boolean {
+  const [a, b] = [one.attempt, other.attempt];
+  return a.key !== null && a.key === b.key && a.caller === b.caller && a.endpoint === b.endpoint && a.query === b.query;
+}
+
+/** The same effective key, unless the contract promises otherwise. */
+export function maybeSameKey(contract: Contract, one: Recorded, other: Recorded): boolean {
+  const { scope } = contract;
+  const isKeptApart = (treatment: typeof scope.caller, a: string, b: string): boolean =>
+    a !== b && JSON.stringify(treatment) === '["separate"]';
+  return (
+    sameText(contract, one, other) &&
+    !isKeptApart(scope.caller, one.attempt.caller, other.attempt.caller) &&
+    !isKeptApart(scope.endpoint, one.attempt.endpoint, other.attempt.endpoint) &&
+    !isKeptApart(scope.query, one.attempt.query, other.attempt.query)
+  );
+}
+
+/** Every key that certainly is one, with all its attempts. */
+export function certainKeys({ contract, attempts }: History): readonly (readonly Recorded[])[] {
+  const firsts = attempts.filter(
+    (one, index) => one.attempt.key !== null && !attempts.slice(0, index).some((other) => sameKey(one, other)),
+  );
+  return firsts
+    .map((first) => attempts.filter((one) => sameKey(first, one)))
+    .filter(
+      ([first, ...others]) =>
+        first !== undefined &&
+        [first, ...others].every(({ attempt }) => attempt.malformed === null) &&
+        attempts.every((one) => sameKey(first, one) || !maybeSameKey(contract, first, one)),
+    );
+}
+
+/** Those of a key's attempts that ended before anything may be forgotten. */
+export function remembered({ retentionMs }: Contract, ofOneKey: readonly Recorded[]): readonly Recorded[] {
+  if (retentionMs === "undocumented") return ofOneKey;
+  const start = Math.min(...ofOneKey.map(({ invokedAt }) => invokedAt));
+  return ofOneKey.filter(({ invokedAt, completedAt }) => {
+    const end = Number.isFinite(completedAt) ? completedAt : invokedAt;
+    return end < start + retentionMs * 1000;
+  });
+}
+
+/** The success that was received first, the one sent first of those received together. */
+export function earliestSuccess(attempts: readonly Recorded[]): Recorded | undefined {
+  const successes = attempts.filter(succeeded);
+  return successes.find((one) => successes.every(({ completedAt }) => one.completedAt <= completedAt));
+}
+
+/** Do the two times have a moment in common? */
+export function meet(a: number, b: number, c: number, d: number): boolean {
+  return a <= d && c <= b;
+}
+
+/** At work, or healed less than two seconds before. */
+export function underFault({ faults }: History, { invokedAt, completedAt }: Recorded): boolean {
+  return faults.some(({ from, until }) => meet(from, until + 2_000_000, invokedAt, completedAt));
+}
+
+/** The verdict that counts give. */
+export function resultOf(checked: number, violated: number): string {
+  if (violated > 0) return "fail";
+  return checked > 0 ? "pass" : "skip";
+}
