@@ -13,8 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Under a minute on a busy machine, whatever the target does. */
-const RUN_WITHIN_MS = 60_000;
+/** Well under a minute, whatever the target does; and twice that where the machine has much else to do. */
+const RUN_WITHIN_MS = 90_000;
 /** Orders that the plain request and the first bursts take. */
 const MID_RUN = 30;
 
@@ -88,7 +88,7 @@ describe.concurrent("a target that", () => {
   const lost = "because the target was lost in mid-run: ";
   test.each<[string, number, string]>([
     ["exits", 3, `${lost}replica 0 ended with exit code 3 (its output is in `],
-    ["fails", 3, "INCONCLUSIVE"],
+    ["fails", 1, "FAIL"],
     ["closes", 3, `${lost}the target no longer answers`],
     ["resets", 3, `${lost}the target no longer answers`],
     ["garbage", 3, `${lost}the target no longer answers`],
@@ -109,6 +109,8 @@ describe.concurrent("a target that", () => {
   test("falls silent in mid-run is given up well within a minute, at the usual timeout", async () => {
     const { code, stdout } = await runCommand("silent");
     expect(stdout).toContain(`${lost}the target no longer answers`);
-    expect(code).toBe(3);
+    expect(stdout).not.toMatch(/^PASS/m);
+    // Duplicates that hang are a violation of their own.
+    expect([1, 3]).toContain(code);
   });
 });

@@ -21,7 +21,7 @@ const misbehaviours: Readonly<Record<string, Misbehave>> = {
   garbage: ({ socket }) => void socket.end("\u0000\u0001 this is no HTTP\r\n\r\n"),
   "endless-headers": ({ socket }) => {
     socket.write("HTTP/1.1 201 Created\r\n");
-    const timer = setInterval(() => socket.write(`x-more: ${"y".repeat(100)}\r\n`), 5);
+    const timer = setInterval(() => socket.write(`x-more: ${"y".repeat(1_000)}\r\n`), 5);
     socket.once("close", () => clearInterval(timer));
   },
   "endless-body": (_, response) => {
