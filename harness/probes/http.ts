@@ -6,6 +6,8 @@ import type { Reading } from "./books.ts";
 
 /** Books larger than this are not what a test needs to read. */
 const BOOKS_BYTES_MAX = 64 * 1024 * 1024;
+/** A target that has fallen silent is not waited for longer. */
+const ANSWER_MS = 5_000;
 
 export interface HttpBooks {
   readonly http: string;
@@ -41,7 +43,7 @@ async function firstAnswer(
   signal: AbortSignal,
   timeoutMs: number,
 ): Promise<Responded> {
-  const share = Math.ceil(timeoutMs / Math.max(1, urls.length));
+  const share = Math.ceil(Math.min(timeoutMs, ANSWER_MS) / Math.max(1, urls.length));
   const losses: string[] = [];
   for (const url of urls) {
     const outcome = await sendOnce(url, request, { timeoutMs: share, bytesMax: BOOKS_BYTES_MAX, signal });

@@ -21,7 +21,7 @@ const misbehaviours: Readonly<Record<string, Misbehave>> = {
   garbage: ({ socket }) => void socket.end("\u0000\u0001 this is no HTTP\r\n\r\n"),
   "endless-headers": ({ socket }) => {
     socket.write("HTTP/1.1 201 Created\r\n");
-    const timer = setInterval(() => socket.write(`x-more: ${"y".repeat(100)}\r\n`), 5);
+    const timer = setInterval(() => socket.write(`x-more: ${"y".repeat(1_000)}\r\n`), 5);
     socket.once("close", () => clearInterval(timer));
   },
   "endless-body": (_, response) => {
@@ -73,9 +73,9 @@ function listen(): void {
   const server = createServer((request, response) => {
     if (request.method === "POST") orders += 1;
     if (misbehave && (after === "start" || orders > Number(after))) misbehave(request, response, server);
-    else void serve(request, response);
+    // A request that breaks off is nothing to end for.
+    else serve(request, response).catch(() => response.destroy());
   });
-  // A client that hangs up is nothing to end for.
   server.on("clientError", (_, socket) => socket.destroy());
   server.listen(Number(process.env["PORT"]), "127.0.0.1");
 }
