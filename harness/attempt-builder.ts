@@ -86,6 +86,7 @@ export class AttemptBuilder {
       persistent: isPersistent,
       request: {
         ...request,
+        path: redacted(request.path, this.#stage.secrets),
         headers: redactedHeaders(headers, caller.headers, plan.caller, this.#stage.secrets),
         body: redacted(request.body, this.#stage.secrets),
       },

@@ -26,7 +26,7 @@ const RETRY_MS = 100;
 const RETRY_AFTER_MAX_MS = 5_000;
 /** So many attempts in a row without any answer, and there is no target left. A timeout weighs more: it costs more. */
 const LOST_WEIGHT = 60;
-const TIMEOUT_WEIGHT = 15;
+const TIMEOUT_WEIGHT = 20;
 
 export async function play(stage: Stage, scenario: Scenario, steps: readonly Step[]): Promise<void> {
   const player = new Player(stage, scenario.id);
@@ -159,7 +159,7 @@ class Player {
   async #observe(): Promise<void> {
     if (!this.#stage.books.exists) return;
     const from = this.#stage.now();
-    const books = await this.#stage.books.read(this.#stage.signal);
+    const books = await this.#stage.books.read();
     this.#stage.journal.record({ type: "observed", at: this.#stage.now(), from, scenario: this.#scenario, books });
   }
 

@@ -16,6 +16,7 @@ const SCENARIO = "plain-request";
 /** An effect may be written a moment after the answer. */
 const EFFECT_WITHIN_MS = 3_000;
 const BETWEEN_READINGS_MS = 50;
+const END_KNOWN_MS = 300;
 
 export async function checkPlainRequests(stage: Stage): Promise<void> {
   const builder = new AttemptBuilder(stage, SCENARIO);
@@ -26,7 +27,7 @@ export async function checkPlainRequests(stage: Stage): Promise<void> {
       const url = stage.running.urls[attempt.replica];
       if (url === undefined) throw new Failure("usage", "the target has no URL");
       const outcome = await sendOnce(url, request, { timeoutMs: stage.timeoutMs, signal: stage.signal });
-      checkAnswer(stage, { endpoint, caller, url }, outcome);
+      await checkAnswer(stage, { endpoint, caller, url }, outcome);
       await checkEffect(stage, endpoint, attempt.reference);
     }
   }
@@ -38,7 +39,7 @@ interface Asked {
   readonly url: URL;
 }
 
-function checkAnswer(stage: Stage, { endpoint, caller, url }: Asked, outcome: Outcome): void {
+async function checkAnswer(stage: Stage, { endpoint, caller, url }: Asked, outcome: Outcome): Promise<void> {
   const { file } = stage.target;
   const expected = file.operations[endpoint]?.success ?? [];
   if (outcome.kind === "responded" && expected.includes(outcome.status)) return;
@@ -46,14 +47,18 @@ function checkAnswer(stage: Stage, { endpoint, caller, url }: Asked, outcome: Ou
     outcome.kind === "responded"
       ? `${outcome.status} with ${excerpt(redacted(outcome.body.text, stage.secrets)) || "an empty body"}`
       : lossInWords(outcome, stage.timeoutMs);
-  const ended = stage.running.ended();
-  const advice =
-    ended ??
-    (outcome.kind === "refused" ? "is the target running?" : "check request, success and callers in the target file");
   throw new Failure(
     "not-ready",
-    `${file.name}: a plain ${endpoint} by ${caller} at ${url.origin} got ${got}, expected ${expected.join(" or ")}; ${advice}`,
+    `${file.name}: a plain ${endpoint} by ${caller} at ${url.origin} got ${got}, expected ${expected.join(" or ")}; ${await advice(stage, outcome)}`,
   );
+}
+
+async function advice(stage: Stage, outcome: Outcome): Promise<string> {
+  if (outcome.kind === "responded") return "check request, success and callers in the target file";
+  if (stage.target.file.start === undefined) return "is the target running there?";
+  // A process that ends takes its connections with it a moment before its end is known.
+  await sleep(END_KNOWN_MS, undefined, { signal: stage.signal });
+  return stage.running.ended() ?? "what the target wrote is in the folder logs of the report directory";
 }
 
 async function checkEffect(stage: Stage, endpoint: string, reference: string): Promise<void> {
@@ -76,6 +81,6 @@ async function checkEffect(stage: Stage, endpoint: string, reference: string): P
 }
 
 async function readEffects(stage: Stage): Promise<{ effects: readonly Effect[]; failure: string | null }> {
-  const { effects, failure } = await stage.books.read(stage.signal);
+  const { effects, failure } = await stage.books.read();
   return { effects: effects ?? [], failure };
 }

@@ -64,7 +64,8 @@ export async function run(
     const { ending, message } = await playToTheEnd(stage, scenarios, options);
     options.progress.step("waiting until the system is quiet");
     await readBooks(stage);
-    journal.record({ type: "ended", at: stage.now(), ending, message });
+    const isCut = options.signal.aborted;
+    journal.record({ type: "ended", at: stage.now(), ending: isCut ? "interrupted" : ending, message });
     options.progress.step("taking the lab down");
   }
   options.progress.step("judging");
@@ -99,9 +100,10 @@ function setStage(
     file: target.file,
     urls: running.urls,
     postgres: running.postgres,
+    secrets,
+    signal: options.signal,
     isOurs: (reference) => reference.startsWith(runId),
     isOurKey: (key) => keys.has(key),
-    secrets,
   });
   const now = (): number => Math.round((performance.now() - began) * 1000);
   return {
@@ -134,11 +136,15 @@ async function playToTheEnd(
   }
 }
 
-async function readBooks(stage: Stage): Promise<void> {
-  if (!stage.books.exists) return;
-  const books = await stage.books.readWhenQuiet(QUIET_WITHIN_MS, stage.signal);
-  const failure = books.failure === null ? null : redacted(books.failure, stage.secrets);
-  stage.journal.record({ type: "observed", at: stage.now(), scenario: null, books: { ...books, failure } });
+async function readBooks({ books, journal, signal, now }: Stage): Promise<void> {
+  // Who interrupts a run does not wait for it to become quiet.
+  if (!books.exists || signal.aborted) return;
+  try {
+    const last = await books.readWhenQuiet(QUIET_WITHIN_MS);
+    journal.record({ type: "observed", at: now(), scenario: null, books: last });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }
 
 function factsOf({ runId, target, running }: Stage, options: RunOptions): RunFacts {

@@ -111,27 +111,31 @@ export class Http2Connection implements Disposable {
       isAnswered = true;
       void readAnswer(stream, headers, bytesMax).then((outcome) => settlement.settle(outcome));
     });
-    // Once an answer has begun, its reader says how it ended.
-    const lose = (): void => {
-      if (!isAnswered) settlement.settle(this.#lost(stream));
+    // Once an answer has begun, its reader says how it ended. A stream learns of a lost connection first.
+    const lose = (error: Error | null): void => {
+      if (!isAnswered) settlement.settle(this.#lost(stream, causeOf(error) ?? this.#failure));
     };
     stream.on("error", lose);
-    stream.on("close", lose);
+    stream.on("close", () => lose(null));
   }
 
-  #lost(stream: ClientHttp2Stream): Outcome {
-    const failure = this.#failure;
-    if (!this.#isConnected) return { kind: "refused", reason: failure?.code ?? failure?.message ?? "closed" };
-    if (failure?.code === "ERR_HTTP2_ERROR") return malformed(failure);
-    if (failure !== null) return { kind: "indeterminate", reason: lossOf(failure) };
-    const detail = `HTTP/2 error code ${stream.rstCode}`;
-    return { kind: "indeterminate", reason: this.#session.closed ? "closed" : "reset", detail };
+  #lost(stream: ClientHttp2Stream, error: NodeJS.ErrnoException | null): Outcome {
+    if (!this.#isConnected) return { kind: "refused", reason: error?.code ?? error?.message ?? "closed" };
+    if (error?.code === "ERR_HTTP2_ERROR") return malformed(error);
+    // A stream that ends while the connection lives on was reset.
+    const reason = !this.#session.closed ? "reset" : error === null ? "closed" : lossOf(error);
+    return { kind: "indeterminate", reason, detail: `HTTP/2 error code ${stream.rstCode}` };
   }
 
   [Symbol.dispose](): void {
     clearTimeout(this.#limit);
     this.#session.destroy();
   }
+}
+
+/** A stream that waited for its connection is cancelled for the connection's reason. */
+function causeOf(error: Error | null): NodeJS.ErrnoException | null {
+  return error?.cause instanceof Error ? error.cause : error;
 }
 
 async function readAnswer(

@@ -17,7 +17,7 @@ import { isWalkable } from "./walkable.ts";
 /** Time between asking a process to end and ending it. */
 const GRACE_MS = 1_000;
 /** What was killed is gone at once; its last lines may take a moment to reach the log. */
-const LAST_LINES_MS = 500;
+const LAST_LINES_MS = 1_000;
 /** A directory may still be written to by a process that is ending. */
 const REMOVE_TRIES = 20;
 
@@ -64,6 +64,10 @@ function carryOut(message: Exclude<ToKeeper, { do: "end" }>): void {
     }
     case "make-directory":
       reply({ to: message.id, ok: true, directory: makeDirectory(message) });
+      return;
+    case "remove-at-end":
+      directories.add(message.directory);
+      reply({ to: message.id, ok: true });
   }
 }
 
@@ -98,7 +102,7 @@ function start(id: number, command: StartCommand): void {
   child.on("exit", (code, signal) => {
     entry.hasExited = true;
     // A child of its own that holds the output open would keep the log from ever being whole.
-    void Promise.race([log.ended, sleep(LAST_LINES_MS)]).then(() => reply({ exited: id, code, signal }));
+    void Promise.race([log.close(), sleep(LAST_LINES_MS)]).then(() => reply({ exited: id, code, signal }));
   });
 }
 

@@ -35,6 +35,7 @@ export type ToKeeper =
       readonly prefix: string;
       readonly owner?: Owner | undefined;
     }
+  | { readonly do: "remove-at-end"; readonly id: number; readonly directory: string }
   | { readonly do: "end" };
 
 export type FromKeeper =
@@ -109,6 +110,12 @@ export class Keeper implements AsyncDisposable {
     if (directory === undefined) throw keeperLost();
     this.#directories.push(directory);
     return directory;
+  }
+
+  /** A directory of the caller's own is removed at the end too. */
+  async removeAtEnd(directory: string): Promise<void> {
+    await this.#ask({ do: "remove-at-end", id: this.#next, directory });
+    this.#directories.push(directory);
   }
 
   /** Ends everything that was started; resolves when it has ended. */

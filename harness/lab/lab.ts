@@ -6,6 +6,7 @@ import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Failure } from "../fail.ts";
 import type { Powers } from "../fault.ts";
+import { passwordIn } from "../secrets.ts";
 import type { Target, TargetFile } from "../target.ts";
 import { Keeper } from "./keeper.ts";
 import { namesIn } from "./names.ts";
@@ -65,13 +66,13 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
   let postgres: string | null = null;
   if (needsPostgres(file)) {
     options.onStep("starting PostgreSQL");
-    postgres = (await startPostgres(keeper, options)).url;
+    postgres = (await startPostgres(keeper, options.logs, options)).url;
     names["postgres"] = postgres;
   }
   options.signal.throwIfAborted();
   if (namesInStart(file).has("redis")) {
     options.onStep("starting Redis");
-    names["redis"] = await startRedis(keeper, options);
+    names["redis"] = await startRedis(keeper, options.logs, options);
   }
   if (file.start === undefined) return { ...alreadyRunning(file), postgres };
   options.onStep(`starting ${file.start.replicas} replica(s) of ${file.name}`);
@@ -79,7 +80,7 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
     start: file.start,
     directory: resolve(target.directory, file.start.directory ?? "."),
     logs: options.logs,
-    secrets: options.secrets,
+    secrets: [...options.secrets, ...passwordIn(names["redis"] ?? "").filter((text) => text !== "")],
     hasHttp2: file.http2 !== undefined,
     names,
     signal: options.signal,

@@ -24,7 +24,6 @@ export interface Postgres {
 }
 
 export interface ServiceOptions {
-  readonly logs: string;
   /** Texts that must not get into the log: a statement that failed is logged whole. */
   readonly secrets: readonly string[];
   readonly signal: AbortSignal;
@@ -36,9 +35,12 @@ interface Cluster {
   run(file: "initdb" | "postgres", args: readonly string[]): Promise<KeptProcess>;
 }
 
-export async function startPostgres(keeper: Keeper, options: ServiceOptions): Promise<Postgres> {
-  const { signal } = options;
-  const cluster = await unlessAborted(signal, prepareCluster(keeper, options));
+const OPTIONS: ServiceOptions = { secrets: [], signal: new AbortController().signal };
+
+/** `logs` is the folder for its log. */
+export async function startPostgres(keeper: Keeper, logs: string, options = OPTIONS): Promise<Postgres> {
+  const { secrets, signal } = options;
+  const cluster = await unlessAborted(signal, prepareCluster(keeper, logs, secrets));
   await initialise(cluster, signal);
   for (let tries = 1; ; tries += 1) {
     const port = await freePort();
@@ -55,7 +57,7 @@ export async function startPostgres(keeper: Keeper, options: ServiceOptions): Pr
   }
 }
 
-async function prepareCluster(keeper: Keeper, { logs, secrets }: ServiceOptions): Promise<Cluster> {
+async function prepareCluster(keeper: Keeper, logs: string, secrets: readonly string[]): Promise<Cluster> {
   const owner = postgresOwner();
   const directory = await keeper.makeDirectory("idemproof-postgres-", owner);
   const native = await postgresBinaries(directory, owner);

@@ -1,4 +1,4 @@
-/** Writes a process's output to a file, line by line: bounded, and without the secrets of callers. */
+/** Writes a process's output to a file in whole lines: bounded, and without the secrets of callers. */
 import { createWriteStream, type WriteStream } from "node:fs";
 import type { Readable } from "node:stream";
 import { redacted } from "../secrets.ts";
@@ -14,6 +14,7 @@ export class ProcessLog {
   /** A secret may lie across the cut of a long line: so much is kept for the next part. */
   readonly #overlap: number;
   readonly #sources: Promise<void>[] = [];
+  #closed: Promise<void> | undefined;
   #bytes = 0;
 
   constructor(path: string, secrets: readonly string[]) {
@@ -28,9 +29,10 @@ export class ProcessLog {
     let rest = "";
     source.setEncoding("utf8");
     source.on("data", (chunk: string) => {
-      const lines = (rest + chunk).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) this.#write(`${line}\n`);
+      const text = rest + chunk;
+      const end = text.lastIndexOf("\n") + 1;
+      rest = text.slice(end);
+      if (end > 0) this.#write(text.slice(0, end));
       while (rest.length > LINE_CHARACTERS_MAX + this.#overlap) rest = this.#writePart(rest);
     });
     source.on("end", () => rest !== "" && this.#write(`${rest}\n`));
@@ -38,14 +40,14 @@ export class ProcessLog {
     this.#sources.push(new Promise((resolve) => source.once("close", () => resolve())));
   }
 
-  /** Resolves when the process and all that hold its output have ended. */
-  get ended(): Promise<void> {
-    return Promise.all(this.#sources).then(() => undefined);
+  /** Resolves when the process and all that hold its output have ended, and every line is in the file. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
   }
 
-  /** Resolves when every line is in the file. */
-  async close(): Promise<void> {
-    await this.ended;
+  async #close(): Promise<void> {
+    await Promise.all(this.#sources);
     await new Promise<void>((resolve) => {
       this.#stream.once("close", resolve);
       this.#stream.end();
@@ -59,9 +61,9 @@ export class ProcessLog {
     return clean.slice(cut);
   }
 
-  #write(line: string): void {
+  #write(lines: string): void {
     if (this.#bytes > LOG_BYTES_MAX) return;
-    const text = redacted(line, this.#secrets);
+    const text = redacted(lines, this.#secrets);
     this.#bytes += Buffer.byteLength(text);
     this.#stream.write(this.#bytes > LOG_BYTES_MAX ? "[the log goes on and is cut here]\n" : text);
   }

@@ -12,10 +12,11 @@ const READY_MS = 10_000;
 const IMAGE = "redis:7-alpine";
 const VARIABLE = "IDEMPROOF_REDIS_URL";
 
-export async function startRedis(keeper: Keeper, options: ServiceOptions): Promise<string> {
+/** `logs` is the folder for its log. */
+export async function startRedis(keeper: Keeper, logs: string, options: ServiceOptions): Promise<string> {
   const url = process.env[VARIABLE];
   if (url) return givenRedis(url);
-  const log = join(options.logs, "redis.log");
+  const log = join(logs, "redis.log");
   for (let tries = 1; ; tries += 1) {
     const port = await freePort();
     const started = await startProcess(keeper, port, log, options);

@@ -23,6 +23,10 @@ export type Row = Readonly<Record<string, unknown>>;
 const QUIET_MS = 250;
 /** Longest that one reading may take. */
 const READ_MS = 10_000;
+/** Less time is no chance for a reading. */
+const READ_MS_MIN = 500;
+/** Books that cannot be read for so long are not waited for. */
+const FAILING_MS = 2_000;
 
 export interface BooksOptions {
   readonly file: Pick<TargetFile, "effects" | "records">;
@@ -30,6 +34,8 @@ export interface BooksOptions {
   /** The lab's database, where the file says `on: postgres`. */
   readonly postgres: string | null;
   readonly secrets: readonly string[];
+  /** The run is to stop: readings reject. */
+  readonly signal: AbortSignal;
   readonly isOurs: (reference: string) => boolean;
   readonly isOurKey: (key: string) => boolean;
 }
@@ -46,43 +52,49 @@ export class BooksProbe {
   }
 
   /** One reading. Failures are part of it: a book that cannot be read is evidence too. Rejects only when aborted. */
-  async read(signal: AbortSignal, withinMs = READ_MS): Promise<Books> {
+  async read(withinMs = READ_MS): Promise<Books> {
+    const { signal, secrets } = this.#options;
     const timeoutMs = Math.max(1, Math.round(Math.min(withinMs, READ_MS)));
     try {
-      const reading = await Promise.all([this.#effects(signal, timeoutMs), this.#records(signal, timeoutMs)]);
-      return { effects: reading[0], records: reading[1], quiet: false, failure: null };
+      const [effects, records] = await Promise.all([this.#effects(timeoutMs), this.#records(timeoutMs)]);
+      return { effects, records, quiet: false, failure: null };
     } catch (error) {
       signal.throwIfAborted();
-      const failure = redacted(messageOf(error), this.#options.secrets);
-      return { effects: null, records: null, quiet: false, failure };
+      return { effects: null, records: null, quiet: false, failure: redacted(messageOf(error), secrets) };
     }
   }
 
-  /** Reads until two readings agree. `quiet` is false when they never did within `withinMs`. Rejects when aborted. */
-  async readWhenQuiet(withinMs: number, signal: AbortSignal): Promise<Books> {
+  /**
+   * Reads until two readings agree. `quiet` is false when they never did within `withinMs`, or when the books
+   * cannot be read. Rejects when aborted.
+   */
+  async readWhenQuiet(withinMs: number): Promise<Books> {
     const end = performance.now() + withinMs;
-    let before = await this.read(signal, withinMs);
+    let before = await this.read(withinMs);
+    let failingSince = performance.now();
     for (;;) {
-      const leftMs = end - performance.now();
-      if (leftMs < QUIET_MS) return before;
-      await sleep(QUIET_MS, undefined, { signal });
-      const now = await this.read(signal, leftMs - QUIET_MS);
-      if (now.failure === null && isEqual(now, before)) return { ...now, quiet: true };
+      const isFailing = before.failure !== null && performance.now() - failingSince > FAILING_MS;
+      const leftMs = end - performance.now() - QUIET_MS;
+      if (isFailing || leftMs < READ_MS_MIN) return before;
+      await sleep(QUIET_MS, undefined, { signal: this.#options.signal });
+      const now = await this.read(leftMs);
+      if (isEqual(now, before)) return { ...now, quiet: true };
+      if (now.failure === null) failingSince = performance.now();
       before = now;
     }
   }
 
-  async #effects(signal: AbortSignal, timeoutMs: number): Promise<readonly Effect[] | null> {
+  async #effects(timeoutMs: number): Promise<readonly Effect[] | null> {
     const { file, isOurs, secrets } = this.#options;
     if (file.effects === undefined) return null;
-    const { rows } = await this.#rows("effects", file.effects, ["operation"], signal, timeoutMs);
+    const rows = await this.#rows("effects", file.effects, ["operation"], timeoutMs);
     return rows.map((row) => effectOf(row, secrets)).filter(({ operation }) => isOurs(operation));
   }
 
-  async #records(signal: AbortSignal, timeoutMs: number): Promise<readonly KeyRecord[] | null> {
+  async #records(timeoutMs: number): Promise<readonly KeyRecord[] | null> {
     const { file, isOurKey } = this.#options;
     if (file.records === undefined) return null;
-    const { rows } = await this.#rows("records", file.records, ["key", "state"], signal, timeoutMs);
+    const rows = await this.#rows("records", file.records, ["key", "state"], timeoutMs);
     return rows.map(recordOf).filter(({ key }) => isOurKey(key));
   }
 
@@ -90,22 +102,27 @@ export class BooksProbe {
     name: string,
     source: BooksSource,
     needed: readonly string[],
-    signal: AbortSignal,
     timeoutMs: number,
-  ): Promise<Reading> {
+  ): Promise<readonly Row[]> {
     try {
-      const reading = await this.#reading(source, signal, timeoutMs);
-      const missing = needed.filter((column) => !reading.columns.includes(column));
-      if (missing.length === 0) return reading;
-      throw new Error(`found the columns ${reading.columns.join(", ")}, expected ${missing.join(" and ")} among them`);
+      const { columns, rows } = await this.#reading(source, timeoutMs);
+      const missing = needed.filter((column) => !columns.includes(column));
+      if (missing.length > 0) {
+        throw new Error(`found the columns ${columns.join(", ")}, expected ${missing.join(" and ")} among them`);
+      }
+      // A pointer that finds nothing in any row is a wrong one; in some, those rows are not ours.
+      const empty = needed.filter((column) => rows.length > 0 && rows.every((row) => row[column] === undefined));
+      if (empty.length > 0) throw new Error(`found no ${empty.join(" and ")} in any of ${rows.length} row(s)`);
+      return rows;
     } catch (error) {
       throw new Error(`${name}: ${messageOf(error)}`, { cause: error });
     }
   }
 
-  #reading(source: BooksSource, signal: AbortSignal, timeoutMs: number): Promise<Reading> {
-    if ("http" in source) return readHttp(this.#options.urls, source, signal, timeoutMs);
-    const url = source.on === "postgres" ? this.#options.postgres : source.on;
+  #reading(source: BooksSource, timeoutMs: number): Promise<Reading> {
+    const { urls, postgres, signal } = this.#options;
+    if ("http" in source) return readHttp(urls, source, signal, timeoutMs);
+    const url = source.on === "postgres" ? postgres : source.on;
     if (url === null) throw new Error("the books are in the lab's postgres, and the lab has none");
     return readSql(url, source.sql, signal, timeoutMs);
   }
@@ -117,7 +134,12 @@ function isEqual(one: Books, other: Books): boolean {
     (rows ?? []).map((row) => JSON.stringify(row)).sort();
   const same = (some: readonly unknown[] | null, others: readonly unknown[] | null): boolean =>
     JSON.stringify(sorted(some)) === JSON.stringify(sorted(others));
-  return other.failure === null && same(one.effects, other.effects) && same(one.records, other.records);
+  return (
+    one.failure === null &&
+    other.failure === null &&
+    same(one.effects, other.effects) &&
+    same(one.records, other.records)
+  );
 }
 
 function effectOf({ operation, ...columns }: Row, secrets: readonly string[]): Effect {

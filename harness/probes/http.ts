@@ -6,6 +6,8 @@ import type { Reading } from "./books.ts";
 
 /** Books larger than this are not what a test needs to read. */
 const BOOKS_BYTES_MAX = 64 * 1024 * 1024;
+/** A target that has fallen silent is not waited for longer. */
+const ANSWER_MS = 5_000;
 
 export interface HttpBooks {
   readonly http: string;
@@ -41,7 +43,7 @@ async function firstAnswer(
   signal: AbortSignal,
   timeoutMs: number,
 ): Promise<Responded> {
-  const share = Math.ceil(timeoutMs / Math.max(1, urls.length));
+  const share = Math.ceil(Math.min(timeoutMs, ANSWER_MS) / Math.max(1, urls.length));
   const losses: string[] = [];
   for (const url of urls) {
     const outcome = await sendOnce(url, request, { timeoutMs: share, bytesMax: BOOKS_BYTES_MAX, signal });
@@ -57,13 +59,7 @@ function rowsIn(answer: Responded, books: HttpBooks): readonly unknown[] {
     throw new Error(`${books.http} answered ${excerpt(answer.body.text) || "an empty body"}, expected JSON`);
   }
   const rows = valueAt(document, books.rows);
+  if (Array.isArray(rows)) return rows;
   const place = books.rows === "" ? "the top of its answer" : books.rows;
-  if (!Array.isArray(rows)) throw new Error(`${books.http}: found no list at ${place}, expected the rows there`);
-  // A column that no row has is a wrong pointer; one that some lack is empty there.
-  const absent = Object.entries(books.columns).filter(([, pointer]) =>
-    rows.every((row) => valueAt(row, pointer) === undefined),
-  );
-  if (rows.length === 0 || absent.length === 0) return rows;
-  const where = absent.map(([column, pointer]) => `nothing at ${pointer} for the column ${column}`).join(", ");
-  throw new Error(`${books.http}: found ${where} in ${rows.length} row(s) such as ${excerpt(JSON.stringify(rows[0]))}`);
+  throw new Error(`${books.http}: found no list at ${place}, expected the rows there`);
 }

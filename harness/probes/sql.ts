@@ -1,18 +1,23 @@
 /** Reads the target's books from its own database, on a connection of our own. */
+import { Socket } from "node:net";
 import pg from "pg";
 import { Failure } from "../fail.ts";
 import type { Reading, Row } from "./books.ts";
 
 /** Rows are fetched in parts, so that a query without bounds fails in words instead of filling the memory. */
-const FETCH_ROWS = 500;
+const FIRST_FETCH_ROWS = 100;
+const FETCH_ROWS_MAX = 5_000;
+const FETCH_CHARACTERS = 4 * 1024 * 1024;
 const BOOKS_ROWS_MAX = 200_000;
 const BOOKS_CHARACTERS_MAX = 64 * 1024 * 1024;
 
 /** Reads only: in a transaction that may not write. */
 export async function readSql(url: string, sql: string, signal: AbortSignal, timeoutMs: number): Promise<Reading> {
   signal.throwIfAborted();
+  const socket = new Socket();
   const client = new pg.Client({
     connectionString: url,
+    stream: () => socket,
     connectionTimeoutMillis: timeoutMs,
     statement_timeout: timeoutMs,
     query_timeout: timeoutMs + 500,
@@ -20,14 +25,15 @@ export async function readSql(url: string, sql: string, signal: AbortSignal, tim
   });
   // A connection that breaks between two queries is reported by the next query.
   client.on("error", () => undefined);
-  const abort = (): void => void client.end().catch(() => undefined);
+  // Whether it is still connecting or waits for rows, without its socket it does neither.
+  const abort = (): void => void socket.destroy();
   signal.addEventListener("abort", abort, { once: true });
   try {
     await client.connect();
     return await fetchAll(client, sql);
   } finally {
     signal.removeEventListener("abort", abort);
-    await client.end().catch(() => undefined);
+    if (!signal.aborted) await client.end().catch(() => undefined);
   }
 }
 
@@ -40,16 +46,18 @@ async function fetchAll(client: pg.Client, sql: string): Promise<Reading> {
   } as pg.QueryConfig);
   const rows: Row[] = [];
   let characters = 0;
-  for (;;) {
-    const part = await client.query<Row>(`fetch forward ${FETCH_ROWS} from books`);
+  for (let size = FIRST_FETCH_ROWS; ; ) {
+    const part = await client.query<Row>(`fetch forward ${size} from books`);
     rows.push(...part.rows);
-    characters += JSON.stringify(part.rows).length;
+    const fetched = JSON.stringify(part.rows).length;
+    characters += fetched;
     if (rows.length > BOOKS_ROWS_MAX || characters > BOOKS_CHARACTERS_MAX) {
       throw new Failure(
         "not-ready",
         `found more than ${BOOKS_ROWS_MAX} rows or ${BOOKS_CHARACTERS_MAX} characters, expected a query that reads the last hours only`,
       );
     }
-    if (part.rows.length < FETCH_ROWS) return { columns: part.fields.map(({ name }) => name), rows };
+    if (part.rows.length < size) return { columns: part.fields.map(({ name }) => name), rows };
+    size = Math.max(1, Math.min(FETCH_ROWS_MAX, Math.floor((FETCH_CHARACTERS * size) / fetched)));
   }
 }

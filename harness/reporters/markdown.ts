@@ -17,8 +17,8 @@ export function markdownReport(report: Report): string {
     "| Invariant | Verdict | Checked | |",
     "| --- | --- | ---: | --- |",
     ...report.invariants.map(
-      ({ id, statement, verdict, checked, violationCount, reasons, level }) =>
-        `| \`${id}\` | ${MARKS[verdict]} ${verdict}${level === "must" ? "" : ` (${level})`} | ${checked} | ${cell(verdict === "fail" ? `${violationCount} violation(s). ${statement}` : (reasons[0] ?? statement))} |`,
+      ({ id, verdict, checked, level, ...rest }) =>
+        `| \`${id}\` | ${MARKS[verdict]} ${verdict}${level === "must" ? "" : ` (${level})`} | ${checked} | ${cell(wordsOn(verdict, rest))} |`,
     ),
     "",
     "| Scenario | Verdict | Attempts | |",
@@ -31,6 +31,19 @@ export function markdownReport(report: Report): string {
     ...failures(report),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+/** A reason is why there is no verdict; an invariant that held may have one from a scenario that gave it nothing to see. */
+function wordsOn(
+  verdict: Report["verdict"],
+  {
+    statement,
+    violationCount,
+    reasons,
+  }: Pick<Report["invariants"][number], "statement" | "violationCount" | "reasons">,
+): string {
+  if (verdict === "fail") return `${violationCount} violation(s). ${statement}`;
+  return verdict === "pass" ? statement : (reasons[0] ?? statement);
 }
 
 function race(found: Report["race"]): string[] {

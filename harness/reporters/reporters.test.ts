@@ -60,3 +60,12 @@ test("Markdown tables survive what answers hold", () => {
   const markdown = markdownReport({ ...failed, reasons: ["a | b\n<script>"] });
   expect(markdown).toContain("because a \\| b &lt;script>");
 });
+
+test("a Markdown row says what held, though other scenarios had nothing to look at", () => {
+  const [first] = failed.invariants;
+  if (first === undefined) throw new Error("a report has invariants");
+  const held = { ...first, verdict: "pass" as const, statement: "It holds", reasons: ["nothing to look at"] };
+  const row = (verdict: "pass" | "skip") => markdownReport({ ...failed, invariants: [{ ...held, verdict }] });
+  expect(row("pass")).toContain("| It holds |");
+  expect(row("skip")).toContain("| nothing to look at |");
+});

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { ClaimLost } from "./idempotency/complete.ts";
 import type { Steps } from "./idempotency/plugin.ts";
 import { Problem } from "./idempotency/problem.ts";
+import { openPool } from "./pool.ts";
 import { Database } from "./testing/database.ts";
 import { Gate } from "./testing/gate.ts";
 import { type Answer, headersOf, orderNamed, promised, Service } from "./testing/service.ts";
@@ -22,6 +23,9 @@ async function effectsOf(reference: string): Promise<number> {
   const { rows } = await database.pool.query("select from ledger where reference = $1", [reference]);
   return rows.length;
 }
+
+/** For what comes soon, on a machine with other work. */
+const PATIENCE = { timeout: 10_000 };
 
 const statusesOf = (answers: readonly Answer[]): number[] => [...new Set(answers.map(({ status }) => status))].sort();
 
@@ -255,6 +259,23 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     expect(await effectsOf(key)).toBe(1);
   });
 
+  test("a zombie whose operation was done, answered and forgotten meanwhile does not do it again", async () => {
+    const gate = new Gate();
+    await using zombie = await heldService(gate);
+    const key = randomUUID();
+    const sent = { key, body: orderNamed(key) };
+    const late = zombie.send(sent);
+    await gate.reached;
+    await expireLease(key);
+    expect(await one.send(sent)).toMatchObject({ status: 201, isReplay: false });
+    await database.pool.query(`delete from ${store.table} where key = $1`, [key]);
+    gate.open();
+    expect(await late).toMatchObject({ status: 409, headers: { "retry-after": "1" } });
+    expect(await effectsOf(key)).toBe(1);
+    // It holds nothing either: whoever asks now, asks anew.
+    expect(await other.send(sent)).toMatchObject({ status: 201, isReplay: false });
+  });
+
   test("a completion whose claim was taken leaves no ledger row and no answer", async () => {
     const identity = { scope: "test", key: randomUUID() };
     const durations = { leaseMs: 60_000, retentionMs: 60_000 };
@@ -293,6 +314,39 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
       await expect(store.steps.complete(one.pool, zombie, answer)).rejects.toBeInstanceOf(ClaimLost);
     }
     await store.steps.complete(one.pool, holder.claim, answer);
+  });
+
+  test.each(["commit", "rollback"])(
+    "a claim that meets one that is not committed yet waits for its %s",
+    async (end) => {
+      const identity = { scope: "test", key: randomUUID() };
+      const durations = { leaseMs: 60_000, retentionMs: 60_000 };
+      // With one connection, a pool is a session.
+      const session = openPool({ databaseUrl: database.url, poolSize: 1, leaseMs: 60_000 });
+      await store.steps.cleanUp(session, new AbortController().signal);
+      await session.query("begin");
+      const first = await store.steps.claim(session, identity, "hash", durations);
+      const second = store.steps.claim(one.pool, identity, "hash", durations);
+      await vi.waitFor(async () => {
+        const { rows } = await database.pool.query("select from pg_locks where not granted");
+        expect(rows.length).toBeGreaterThan(0);
+      });
+      await session.query(end);
+      await session.end();
+      expect(first.won).toBe(true);
+      expect((await second).won).toBe(end === "rollback");
+      expect(await recordsOf(identity.key)).toHaveLength(1);
+    },
+  );
+
+  test("whoever saw a record that was taken over since takes nothing over", async () => {
+    const identity = { scope: "test", key: randomUUID() };
+    const over = { leaseMs: 0, retentionMs: 0 };
+    await store.steps.claim(one.pool, identity, "hash", over);
+    const found = await store.steps.claim(one.pool, identity, "hash", over);
+    if (found.won) throw new Error("the key is claimed");
+    expect(await store.steps.takeOver(one.pool, identity, found.record, "hash", over)).not.toBeNull();
+    expect(await store.steps.takeOver(other.pool, identity, found.record, "hash", over)).toBeNull();
   });
 
   test("only the holder releases", async () => {
@@ -436,7 +490,10 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     socket.destroy();
     expect((await one.send({ key, body: orderNamed(key) })).status).toBe(409);
     gate.open();
-    await vi.waitFor(async () => expect((await one.send({ key, body: orderNamed(key) })).isReplay).toBe(true));
+    await vi.waitFor(
+      async () => expect((await one.send({ key, body: orderNamed(key) })).isReplay).toBe(true),
+      PATIENCE,
+    );
     expect(await effectsOf(key)).toBe(1);
   });
 
@@ -455,7 +512,7 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     const key = randomUUID();
     const late = stopped.send({ key, body: orderNamed(key) });
     await gate.reached;
-    await vi.waitFor(async () => expect((await one.send({ key, body: orderNamed(key) })).status).toBe(201));
+    await vi.waitFor(async () => expect((await one.send({ key, body: orderNamed(key) })).status).toBe(201), PATIENCE);
     gate.open();
     expect(await late).toMatchObject({ status: 201, isReplay: true });
     expect(await effectsOf(key)).toBe(1);

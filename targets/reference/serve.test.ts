@@ -6,6 +6,9 @@ import { freePort } from "../../harness/lab/port.ts";
 import { Database } from "./testing/database.ts";
 import { headersOf, orderNamed } from "./testing/service.ts";
 
+/** For what comes soon, on a machine with other work. */
+const PATIENCE = { timeout: 10_000 };
+
 let database: Database;
 beforeAll(async () => {
   database = await Database.start();
@@ -35,14 +38,14 @@ test("a process that is told to end answers what is in flight and ends well", as
     stopSignal: "SIGTERM",
   });
   const url = `http://127.0.0.1:${port}`;
-  await vi.waitFor(async () => expect((await fetch(`${url}/health`)).status).toBe(200), { timeout: 10_000 });
+  await vi.waitFor(async () => expect((await fetch(`${url}/health`)).status).toBe(200), PATIENCE);
   const key = randomUUID();
-  const headers = { ...headersOf(key), "lab-work-ms": "400" };
+  const headers = { ...headersOf(key), "lab-work-ms": "1000" };
   const answered = fetch(`${url}/orders`, { method: "POST", headers, body: JSON.stringify(orderNamed(key)) });
   await vi.waitFor(async () => {
     const { rows } = await database.pool.query("select from idempotency_keys where key = $1", [key]);
     expect(rows).toHaveLength(1);
-  });
+  }, PATIENCE);
   await server.signal("SIGTERM");
   const answer = await answered;
   expect(answer.status).toBe(201);

@@ -106,7 +106,8 @@ begin
     if is_alone then
       perform pg_advisory_xact_lock(hashtextextended(of_scope || of_key, 0));
       -- A session that already holds a lock on a table does not learn of partitions created since. Taking the
-      -- stronger one tells it; the second look would otherwise pass over a claim in a new partition.
+      -- stronger one tells it; the second look would otherwise pass over a claim in a new partition. It also
+      -- keeps partitions from being dropped between this look's snapshot and its walk through them.
       lock table only idempotency_keys_by_time in row exclusive mode;
     end if;
     return query
@@ -128,7 +129,8 @@ end
 $$;
 
 -- The conditional takeover. The record moves to the partition of now, so that its old one is not kept for it;
--- the previous holder, whose token was in the old one, finds nothing to finish. Null when another attempt was
+-- the previous holder, whose token was in the old one, finds nothing to finish. Who deletes the old record is
+-- the one who may insert the new one, and every snapshot sees one of the two. Null when another attempt was
 -- faster or the holder has finished meanwhile.
 create function take_over_key_by_time(
   of_scope text, of_key text, seen_token bigint, new_hash text, lease_ms float8, retention_ms float8
@@ -137,7 +139,6 @@ create function take_over_key_by_time(
 declare
   new_token bigint;
 begin
-  perform pg_advisory_xact_lock(hashtextextended(of_scope || of_key, 0));
   delete from idempotency_keys_by_time
   where scope = of_scope and key = of_key and fencing_token = seen_token
     and case state

@@ -21,8 +21,7 @@ export class Database implements AsyncDisposable {
     const keeper = new Keeper();
     try {
       const logs = await keeper.makeDirectory("reference-test-");
-      const { signal } = new AbortController();
-      const database = new Database(keeper, (await startPostgres(keeper, { logs, secrets: [], signal })).url);
+      const database = new Database(keeper, (await startPostgres(keeper, logs)).url);
       await migrate(database.pool, MIGRATIONS);
       return database;
     } catch (error) {

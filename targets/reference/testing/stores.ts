@@ -11,8 +11,8 @@ export interface Store {
   readonly steps: PartitionedSteps;
 }
 
-/** Shorter than any service would have it, so that a test sees many partitions come and go. */
-const PERIOD_MS = 250;
+/** The shortest there is, so that a test sees partitions come and go. */
+const PERIOD_MS = 1_000;
 
 export const stores: readonly Store[] = [
   {

@@ -1,0 +1,116 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { run } from "./run.ts";
+import { readTarget } from "./target-file.ts";
+import { idemproof, type Ran } from "./testing/command.ts";
+import { misbehaving, writeTargetFolder } from "./testing/target-folder.ts";
+
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "idemproof-misbehaving-"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Well under a minute, whatever the target does; and twice that where the machine has much else to do. */
+const RUN_WITHIN_MS = 90_000;
+/** Orders that the plain request and the first bursts take. */
+const MID_RUN = 30;
+
+/** A run as its user makes it. */
+async function runCommand(behaviour: string, ...args: readonly string[]): Promise<Ran> {
+  const place = await writeTargetFolder(join(folder, behaviour), {
+    start: { command: misbehaving(behaviour, MID_RUN) },
+  });
+  const began = performance.now();
+  const reports = join(place, "report");
+  const ran = await idemproof([
+    "run",
+    place,
+    "--quick",
+    "--report-dir",
+    reports,
+    "--only",
+    "duplicates-at-once",
+    ...args,
+  ]);
+  expect(performance.now() - began).toBeLessThan(RUN_WITHIN_MS);
+  expect(`${ran.stdout}${ran.stderr}`).not.toMatch(/^\s+at .*:\d+:\d+\)?$/m);
+  expect(ran.stderr).not.toContain("bug of idemproof");
+  return ran;
+}
+
+/** A run that ends before its first scenario. */
+async function runInVain(behaviour: string): Promise<unknown> {
+  const place = await writeTargetFolder(join(folder, `${behaviour}-first`), {
+    start: { command: misbehaving(behaviour) },
+  });
+  const target = await readTarget(place);
+  return run(target, [], [], {
+    size: { seed: 1, rounds: 1, samples: 1, concurrency: 2 },
+    timeoutMs: 1_500,
+    directory: join(place, "report"),
+    version: "0",
+    command: "test",
+    signal: new AbortController().signal,
+    progress: { step: () => undefined, scenario: () => undefined },
+  }).catch((error: unknown) => error);
+}
+
+describe.concurrent("a target that", () => {
+  test("keeps its promises passes: the others fail for what they do", async () => {
+    expect(await runCommand("none", "--rounds", "2")).toMatchObject({ code: 0 });
+  });
+
+  test.each<[string, string]>([
+    ["exits", "got a connection that was closed before the answer, expected 201; replica 0 ended with exit code 3"],
+    ["silent", "got no answer within 1500 ms, expected 201; what the target wrote is in the folder logs"],
+    ["fails", 'got 500 with {"error":"out of order"}, expected 201; check request, success and callers'],
+    ["not-found", 'got 404 with {"error":"unknown"}, expected 201'],
+    ["closes", "got a connection that was closed before the answer, expected 201"],
+    ["resets", "got a connection that was reset before the answer, expected 201"],
+    ["garbage", "got something that is no HTTP answer (Parse Error"],
+    ["endless-headers", "expected 201; what the target wrote is in the folder logs"],
+    ["endless-body", "got no answer within 1500 ms, expected 201"],
+    ["huge", "got an answer too large to be read to its end, expected 201"],
+    ["half-an-answer", "got an answer that broke off, expected 201"],
+    ["refuses", "expected 201; what the target wrote is in the folder logs"],
+    [
+      "loses",
+      "create was acknowledged, and within 3000 ms the books show no effect whose `operation` is its reference",
+    ],
+  ])("%s at its first order is not ready, in words", async (behaviour, words) => {
+    const error = await runInVain(behaviour);
+    expect(error).toMatchObject({ name: "Failure", code: "not-ready", message: expect.stringContaining(words) });
+  });
+
+  const lost = "because the target was lost in mid-run: ";
+  test.each<[string, number, string]>([
+    ["exits", 3, `${lost}replica 0 ended with exit code 3 (its output is in `],
+    ["fails", 1, "FAIL"],
+    ["closes", 3, `${lost}the target no longer answers`],
+    ["resets", 3, `${lost}the target no longer answers`],
+    ["garbage", 3, `${lost}the target no longer answers`],
+    ["endless-headers", 3, `${lost}the target no longer answers`],
+    ["endless-body", 3, `${lost}the target no longer answers`],
+    ["huge", 3, `${lost}the target no longer answers`],
+    ["half-an-answer", 3, `${lost}the target no longer answers`],
+    ["refuses", 3, `${lost}the target no longer answers`],
+    ["loses", 1, "acknowledged-effect-exists"],
+  ])("%s in mid-run never passes, and the run ends", async (behaviour, code, words) => {
+    const ran = await runCommand(behaviour, "--timeout", "2000", "--rounds", "4");
+    expect(ran.stdout).toContain(words);
+    expect(ran.stdout).not.toMatch(/^PASS/m);
+    // A violation that was seen before the target was lost stands.
+    expect([code, 1]).toContain(ran.code);
+  });
+
+  test("falls silent in mid-run is given up well within a minute, at the usual timeout", async () => {
+    const { code, stdout } = await runCommand("silent");
+    expect(stdout).toContain(`${lost}the target no longer answers`);
+    expect(stdout).not.toMatch(/^PASS/m);
+    // Duplicates that hang are a violation of their own.
+    expect([1, 3]).toContain(code);
+  });
+});
