@@ -123,7 +123,8 @@ test("invalid and failing requests, server errors and rate limits after retentio
 });
 
 test("a contract may refuse the key after retention, or leave the choice", () => {
-  expect(check(kept(["refused"]).attempt(later, 1_300, 1_310, answer(410))).result).toBe("pass");
+  expect(check(kept(["refused"]).attempt(later, 1_300, 1_310, answer(400))).result).toBe("pass");
+  expect(check(kept(["refused"]).attempt(later, 1_300, 1_310, answer(302))).result).toBe("fail");
   expect(check(kept(["refused"]).attempt(later, 1_300, 1_310, own))).toMatchObject({
     violations: [{ expected: "a refusal" }],
   });

@@ -154,7 +154,7 @@ function isPromised(history: History, answer: Answered, isOld: boolean): boolean
   const { afterRetention } = history.contract;
   const { status } = answer.outcome;
   if (isSuccess(history, answer)) return !isOld && afterRetention.includes("new");
-  return status >= 400 && status < 500 && afterRetention.includes("refused");
+  return status >= 400 && afterRetention.includes("refused");
 }
 
 /** It says that it is a replay, which it has nothing of its own to be of; or it names the first operation. */
