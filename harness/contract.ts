@@ -120,7 +120,9 @@ export type ContractOverrides = z.output<typeof contractOverridesSchema>;
 /** The profile with the overrides laid over it: groups of promises are merged, single promises replaced. */
 export function extendContract(profile: Contract, overrides: ContractOverrides): Contract {
   const { extends: _, ...rest } = overrides;
+  const own = Object.keys(rest).filter((name) => rest[name as keyof typeof rest] !== undefined);
   const merged: Record<string, unknown> = { ...profile };
+  if (own.length > 0) merged["id"] = `${profile.id} with its own ${own.join(", ")}`;
   for (const [name, value] of Object.entries(rest)) {
     if (value === undefined) continue;
     const inherited = merged[name];

@@ -71,8 +71,10 @@ describe("groups", () => {
     const { groups } = new HistorySketch()
       .attempt({ caller: 'a","b', endpoint: "c" }, 0, 9)
       .attempt({ caller: "a", endpoint: 'b","c' }, 1, 9)
+      .attempt({ caller: "a,b", endpoint: "c" }, 2, 9)
+      .attempt({ caller: "a", endpoint: "b,c" }, 3, 9)
       .build();
-    expect(groups).toHaveLength(2);
+    expect(groups).toHaveLength(4);
   });
 
   test("leave out what was sent without a key", () => {

@@ -40,8 +40,16 @@ export function keyAsTaken({ key: { placement, caseSensitive } }: Contract, key:
   return caseSensitive === true ? onTheWire : onTheWire.toLowerCase();
 }
 
-/** Groups by the key as the target may take it, those with malformed keys included. */
-export function groupsByKey({ contract, groups }: History): ReadonlyMap<string, readonly KeyGroup[]> {
+const byKeyOf = new WeakMap<History, ReadonlyMap<string, readonly KeyGroup[]>>();
+
+/** Groups by the key as the target may take it, those with malformed keys included. Arranged once for each history. */
+export function groupsByKey(history: History): ReadonlyMap<string, readonly KeyGroup[]> {
+  const known = byKeyOf.get(history) ?? arrangedByKey(history);
+  byKeyOf.set(history, known);
+  return known;
+}
+
+function arrangedByKey({ contract, groups }: History): ReadonlyMap<string, readonly KeyGroup[]> {
   const byKey = new Map<string, KeyGroup[]>();
   for (const group of groups) {
     const key = keyAsTaken(contract, group.key);

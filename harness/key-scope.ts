@@ -35,6 +35,11 @@ export function keyIdentity(
   ]);
 }
 
+/** The same of an attempt; without a key it stands for its operation alone. */
+export function operationIdentity(contract: Contract, { key, operation, ...place }: Attempt): string {
+  return key === null ? `operation ${operation}` : keyIdentity(contract, { key, ...place });
+}
+
 /** Groups with an ordinary key that, by the contract's promise, no other group shares. */
 export function ownGroups({ contract, groups }: History): readonly KeyGroup[] {
   const ordinary = groups.filter(({ attempts }) => attempts.every(({ attempt }) => attempt.malformed === null));

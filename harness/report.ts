@@ -133,11 +133,25 @@ export function reportOf(judgement: Judgement): Report {
       checked,
       reasons: [...reasons],
       violationCount: violations.length,
-      violations: violations
-        .slice(0, VIOLATIONS_LISTED_MAX)
-        .map(({ scenario, violation: found }) => reported(found, byId.get(scenario))),
+      violations: listed(violations).map(({ scenario, violation: found }) => reported(found, byId.get(scenario))),
     })),
   };
+}
+
+type Found = Judgement["invariants"][number]["violations"][number];
+
+/** One of each scenario first, then the next of each: where a thing happened tells more than how often. */
+function listed(violations: readonly Found[]): readonly Found[] {
+  const turns = new Map<string, number>();
+  const inTurn = violations.map((found) => {
+    const turn = turns.get(found.scenario) ?? 0;
+    turns.set(found.scenario, turn + 1);
+    return { found, turn };
+  });
+  return inTurn
+    .sort((one, other) => one.turn - other.turn)
+    .slice(0, VIOLATIONS_LISTED_MAX)
+    .map(({ found }) => found);
 }
 
 function reported(found: Violation, history: History | undefined): ReportedViolation {

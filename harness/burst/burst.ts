@@ -10,12 +10,12 @@ import { Http2Connection } from "./http2-exchange.ts";
 
 /**
  * After the kernel took the bytes the target still has to accept the connections and read the headers. What
- * it has not read by the release, it reads after it, and the arrivals drift apart. Nothing tells when it is
- * done, so the wait grows with the burst: 13 ms for 50.
+ * it has not read by the release it reads after it, and the arrivals drift apart. Nothing tells when it is
+ * done; but it does about what we did to get there, so it is given as long, within these limits.
  */
 const SETTLE_MS = 3;
 const SETTLE_MS_EACH = 0.2;
-const SETTLE_MS_MAX = 50;
+const SETTLE_MS_MAX = 100;
 /** A target that does not even take the connections is not waited for longer. */
 const ARM_MS = 6_000;
 
@@ -49,6 +49,7 @@ export async function burst(
   onLanded: (index: number, landed: Landed) => void,
 ): Promise<readonly Landed[]> {
   using connections = new Http2Connections(options.http2Urls);
+  const openedAt = performance.now();
   const exchanges = shots.map(({ request, replica }) => open(request, replica, options, connections));
   const hangUp = (): void => {
     for (const exchange of exchanges) exchange.abort();
@@ -62,7 +63,7 @@ export async function burst(
   if (options.signal?.aborted) stop();
   try {
     await atTheGate(exchanges, connections);
-    if (options.gate !== "none") await sleep(settleMs(exchanges.length));
+    if (options.gate !== "none") await sleep(settleMs(exchanges.length, performance.now() - openedAt));
     const releasedAt = releaseAll(exchanges, options.now);
     // Awaited here: what is still open closes when this function ends.
     return await Promise.all(
@@ -92,8 +93,8 @@ async function atTheGate(exchanges: readonly Exchange[], connections: Http2Conne
   await Promise.race([armed, late]).finally(() => limit.abort());
 }
 
-function settleMs(exchanges: number): number {
-  return Math.min(SETTLE_MS + exchanges * SETTLE_MS_EACH, SETTLE_MS_MAX);
+function settleMs(exchanges: number, armingMs: number): number {
+  return Math.min(Math.max(SETTLE_MS + exchanges * SETTLE_MS_EACH, armingMs), SETTLE_MS_MAX);
 }
 
 /** One tick: between two writes there is nothing but a look at the clock. */

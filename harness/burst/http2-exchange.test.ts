@@ -126,8 +126,8 @@ test("of an oversized answer no more is read than the limit", async () => {
   let taken = 0;
   await using server = await http2Server((stream) => {
     stream.respond({ ":status": 200 });
-    const more = (): void => {
-      if (taken >= 100 || stream.destroyed) return;
+    const more = (error?: Error | null): void => {
+      if (taken >= 100 || error) return;
       taken += 1;
       stream.write(mebibyte, more);
     };
@@ -226,17 +226,6 @@ test("a request that cannot be sent is refused, and the others go out", async ()
 test("a target that speaks HTTP/1.1 only gives no answer, and holds nothing up", async () => {
   await using server = await listening(createHttp1((_, response) => response.end("{}")));
   expect(await fired(server.url, LONG_MS)).toMatchObject({ kind: "indeterminate" });
-});
-
-test.concurrent("a target that never answers a ping does not hold the burst for ever", async () => {
-  await using server = await startRawHttp2(() => undefined, { isMute: true });
-  expect(await fired(server.url, SHORT_MS)).toEqual(indeterminate("timeout"));
-});
-
-test.concurrent("a target that takes the connection and never says a word of TLS is refused in time", async () => {
-  await using server = await RawServer.start();
-  const outcome = await fired(new URL(`https://127.0.0.1:${server.port}`), LONG_MS);
-  expect(outcome).toEqual({ kind: "refused", reason: "no connection within 5000 ms" });
 });
 
 test.skipIf(certificate === null)(

@@ -1,9 +1,10 @@
 /** Finds lost operations: the client was told of a success that the books do not hold. */
 import { isSuccess, name } from "../answers.ts";
+import type { Contract } from "../contract.ts";
+import type { Effect } from "../event.ts";
 import type { History, Recorded } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation, withoutBooks } from "../invariant.ts";
-import { keyIdentity } from "../key-scope.ts";
-import type { Attempt } from "../operation.ts";
+import { operationIdentity } from "../key-scope.ts";
 
 export const acknowledgedEffectExists = {
   id: "acknowledged-effect-exists",
@@ -14,8 +15,8 @@ export const acknowledgedEffectExists = {
     if (!history.effects.known) return withoutBooks(history.effects);
     const acknowledged = acknowledgementsByReference(history);
     const violations: Violation[] = [];
-    for (const [reference, witnesses] of acknowledged) {
-      const found = history.effects.value.get(reference)?.length ?? 0;
+    for (const [reference, { witnesses, references }] of acknowledged) {
+      const found = countOf(history.effects.value, references);
       if (found >= witnesses.length) continue;
       violations.push(
         violation(witnesses, {
@@ -29,23 +30,46 @@ export const acknowledgedEffectExists = {
   },
 } as const satisfies Invariant;
 
+interface Acknowledged {
+  /** The first acknowledgement of each operation that must have taken effect on its own. */
+  readonly witnesses: Recorded[];
+  /** By any of which the books may name the effects. */
+  readonly references: Set<string>;
+}
+
 /**
- * For each reference the first acknowledgement of each of its operations. Operations with one key that the
- * contract does not promise to keep apart count as one: the target may rightly take them for retries.
+ * Operations with one key that the contract does not promise to keep apart count as one, since the target may
+ * rightly take the second for a retry of the first: callers that may share a scope, and, where only the key
+ * counts or a mismatch is undocumented, other payloads too.
  */
-function acknowledgementsByReference(history: History): ReadonlyMap<string, readonly Recorded[]> {
-  const byReference = new Map<string, Map<string, Recorded>>();
+function acknowledgementsByReference(history: History): ReadonlyMap<string, Acknowledged> {
+  const byReference = new Map<string, Acknowledged>();
+  const byIdentity = new Map<string, Acknowledged>();
+  const countsPayload = tellsPayloadsApart(history.contract);
   for (const { reference, attempts } of history.operations) {
     const first = attempts.find((recorded) => isSuccess(history, recorded));
     if (first === undefined) continue;
-    const known = byReference.get(reference) ?? new Map<string, Recorded>();
+    const identity = operationIdentity(history.contract, first.attempt);
+    const asked = countsPayload ? JSON.stringify([identity, reference]) : identity;
+    const before = byIdentity.get(asked);
+    if (before !== undefined) {
+      before.references.add(reference);
+      continue;
+    }
+    const known = byReference.get(reference) ?? { witnesses: [], references: new Set([reference]) };
+    known.witnesses.push(first);
     byReference.set(reference, known);
-    const identity = identityOf(history, first.attempt);
-    if (!known.has(identity)) known.set(identity, first);
+    byIdentity.set(asked, known);
   }
-  return new Map([...byReference].map(([reference, firsts]) => [reference, [...firsts.values()]]));
+  return byReference;
 }
 
-function identityOf({ contract }: History, { key, operation, caller, endpoint, query }: Attempt): string {
-  return key === null ? `operation ${operation}` : keyIdentity(contract, { key, caller, endpoint, query });
+function tellsPayloadsApart({ fingerprint, mismatch }: Contract): boolean {
+  return fingerprint !== "none" && fingerprint !== "undocumented" && mismatch !== "undocumented";
+}
+
+function countOf(effects: ReadonlyMap<string, readonly Effect[]>, references: ReadonlySet<string>): number {
+  let count = 0;
+  for (const reference of references) count += effects.get(reference)?.length ?? 0;
+  return count;
 }

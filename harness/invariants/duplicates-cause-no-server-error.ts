@@ -2,8 +2,7 @@
 import { isAnswered, isConflict, isMismatch, isServerError, name } from "../answers.ts";
 import type { History, Recorded } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation } from "../invariant.ts";
-import { keyIdentity } from "../key-scope.ts";
-import type { Attempt } from "../operation.ts";
+import { operationIdentity } from "../key-scope.ts";
 import { faultSpans, lastTouching } from "../spans.ts";
 
 const WITNESSES_MAX = 5;
@@ -23,7 +22,7 @@ export const duplicatesCauseNoServerError = {
       const isError = isUnpromisedError(history, recorded);
       if (isAnswered(recorded) && !isError) checked += 1;
       if (!isError && !isHang(recorded)) continue;
-      const identity = identityOf(history, recorded.attempt);
+      const identity = operationIdentity(history.contract, recorded.attempt);
       if (isError && askedToFail.has(identity)) continue;
       checked += 1;
       const known = failed.get(identity);
@@ -46,11 +45,7 @@ function isHang({ outcome }: Recorded): boolean {
 /** What becomes of a failure that was asked for is the error policy's business. */
 function keysAskedToFail(history: History): ReadonlySet<string> {
   const asked = history.attempts.filter(({ attempt }) => attempt.condition === "fails");
-  return new Set(asked.map(({ attempt }) => identityOf(history, attempt)));
-}
-
-function identityOf({ contract }: History, { key, operation, caller, endpoint, query }: Attempt): string {
-  return key === null ? `operation ${operation}` : keyIdentity(contract, { key, caller, endpoint, query });
+  return new Set(asked.map(({ attempt }) => operationIdentity(history.contract, attempt)));
 }
 
 function accuse(failed: readonly Recorded[]): Violation {

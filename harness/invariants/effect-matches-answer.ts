@@ -73,15 +73,19 @@ function valuesShown(
   const shown = new Map<string, string>();
   for (const column of columns) {
     if (times.has(column)) continue;
-    const pointer = mapping === null ? pointerTo(column) : mapping[column];
-    const text = pointer === undefined ? null : scalarText(valueAt(document, pointer));
+    const text = scalarText(mapping === null ? memberOf(document, column) : valueFor(document, mapping[column]));
     if (text !== null && !TIME.test(text)) shown.set(column, text);
   }
   return shown;
 }
 
-function pointerTo(name: string): string {
-  return `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+function valueFor(document: unknown, pointer: string | undefined): unknown {
+  return pointer === undefined ? undefined : valueAt(document, pointer);
+}
+
+function memberOf(document: unknown, name: string): unknown {
+  if (typeof document !== "object" || document === null || !Object.hasOwn(document, name)) return undefined;
+  return (document as Readonly<Record<string, unknown>>)[name];
 }
 
 function scalarText(value: unknown): string | null {
@@ -105,6 +109,9 @@ function isKeptByJson(value: number): boolean {
 
 const TIME = /^\s*\d{4}-\d\d-\d\d[T ]\d\d:\d\d/;
 
+/** So many effects are compared faster one by one. */
+const FEW_EFFECTS = 3;
+
 /** Effects of one reference, looked up by their values, so that a hot key with many effects is judged in one pass. */
 class EffectIndex {
   readonly columns: readonly string[];
@@ -124,6 +131,9 @@ class EffectIndex {
 
   holds(shown: ReadonlyMap<string, string>): boolean {
     const columns = [...shown.keys()];
+    if (this.#effects.length <= FEW_EFFECTS) {
+      return this.#effects.some((effect) => columns.every((name) => same(shown.get(name), effect.columns[name])));
+    }
     const id = JSON.stringify(columns);
     const known = this.#byColumns.get(id) ?? new Set(this.#effects.map((effect) => signature(effect.columns, columns)));
     this.#byColumns.set(id, known);
@@ -139,6 +149,10 @@ class EffectIndex {
 
 function signature(values: Readonly<Record<string, string>>, columns: readonly string[]): string {
   return JSON.stringify(columns.map((column) => canonical(values[column] ?? "")));
+}
+
+function same(one = "", other = ""): boolean {
+  return one === other || canonical(one) === canonical(other);
 }
 
 /** The same text for all ways to write a value: `10`, `10.0` and `1e1`; `USD` and `usd `. */

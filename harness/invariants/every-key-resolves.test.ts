@@ -32,7 +32,7 @@ test("a client that is told to wait beyond lease and margin is a violation", () 
 });
 
 test("server errors and silence are no final answers", () => {
-  for (const outcome of [answer(503), lost, { kind: "indeterminate", reason: "timeout" } as const]) {
+  for (const outcome of [answer(500), lost, { kind: "indeterminate", reason: "timeout" } as const]) {
     const stuck = sketch()
       .attempt(client, 0, 10, conflict)
       .attempt(client, LIMIT_MS, LIMIT_MS + 9, outcome);

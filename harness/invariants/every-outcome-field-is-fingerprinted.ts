@@ -32,7 +32,7 @@ export const everyOutcomeFieldIsFingerprinted = {
     if (mismatch === "undocumented") return undocumented("the answer to a mismatch");
     const tries = triesOf(history, mismatch);
     const violations = tries.flatMap(({ violation }) => violation ?? []);
-    const neverValid = tries.filter(({ judged, refused, open }) => judged === 0 && refused > 0 && open === 0);
+    const neverValid = tries.filter(({ judged, open }) => judged === 0 && open === 0);
     if (violations.length === 0 && neverValid.length > 0) return { result: "inconclusive", reason: advice(neverValid) };
     const checked = tries.reduce((sum, { judged }) => sum + judged, 0);
     return verdictOf(checked, violations, "no field was changed alone after its request had succeeded");
@@ -46,9 +46,7 @@ interface Tries {
   /** What to write in the target's file when the changed request is never valid. */
   readonly advice: string;
   judged: number;
-  /** Refused as invalid. */
-  refused: number;
-  /** Anything else: conflicts, failures. */
+  /** Neither judged nor refused as invalid: conflicts, failures. */
   open: number;
   violation: Violation | null;
 }
@@ -62,7 +60,7 @@ function triesOf(history: History, mismatch: readonly AnswerPattern[]): readonly
       const change = isAfter(later, owner) && isAnswered(later) ? changeBetween(owner, later) : null;
       if (change === null || !isAnswered(later)) continue;
       const what = `${change.what} of ${group.endpoint}`;
-      const tries = byWhat.get(what) ?? { ...change, judged: 0, refused: 0, open: 0, violation: null };
+      const tries = byWhat.get(what) ?? { ...change, judged: 0, open: 0, violation: null };
       byWhat.set(what, tries);
       count(history, tries, owner, later, mismatch);
     }
@@ -103,8 +101,7 @@ function count(
       expected: patternsText(mismatch),
       actual: `${later.outcome.status} ${excerpt(later.outcome.body.text)}`,
     });
-  } else if (isValidationError(history, later)) tries.refused += 1;
-  else tries.open += 1;
+  } else if (!isValidationError(history, later)) tries.open += 1;
 }
 
 function advice(tries: readonly Tries[]): string {

@@ -50,7 +50,7 @@ test.each<[string, HistorySketch]>([
   ["an invalid request", sent(answer(400), { ...forged, payload: { kind: "invalid" } })],
   ["a malformed key", sent(answer(400), { ...forged, malformed: "charset" })],
   ["a request without a key", sent(answer(400), { ...forged, key: null })],
-  ["a server error", sent(answer(503))],
+  ["a server error", sent(answer(500))],
   ["a rate limit", sent(answer(429))],
   ["a lost answer", sent(lost)],
   ["a retry", new HistorySketch().attempt({}, 0, 5).attempt(forged, 10, 20, answer(422))],

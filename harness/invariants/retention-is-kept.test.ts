@@ -45,12 +45,14 @@ test("an answer that is gone before its retention ends is a violation", () => {
   expect(check(kept().attempt({}, 600, 610, answer(422))).result).toBe("fail");
 });
 
-test("what a key had lost before, or never had, it does not lose to time", () => {
+test("what a key had lost before, or never had for itself, it does not lose to time", () => {
   const other = answer(201, { reference: "op", id: 2 });
   expect(check(kept().attempt({}, 100, 110, other).attempt({}, 600, 610, other)).result).toBe("skip");
   expect(check(kept().attempt({}, 5, 30, other).attempt({}, 600, 610, other)).result).toBe("skip");
   expect(check(kept().attempt({}, 100, 110, answer(422)).attempt({}, 600, 610, other)).result).toBe("skip");
-  expect(check(kept().attempt({}, 5, 30, answer(409)).attempt({}, 600, 610, other)).result).toBe("fail");
+  expect(check(kept().attempt({}, 5, 30, lost).attempt({}, 600, 610, other)).result).toBe("skip");
+  const refused = { kind: "refused", reason: "ECONNREFUSED" } as const;
+  expect(check(kept().attempt({}, 5, 10, refused).attempt({}, 600, 610, other)).result).toBe("fail");
 });
 
 test("an old answer after retention is a violation, by its marker or by its body", () => {
@@ -121,7 +123,8 @@ test("invalid and failing requests, server errors and rate limits after retentio
 });
 
 test("a contract may refuse the key after retention, or leave the choice", () => {
-  expect(check(kept(["refused"]).attempt(later, 1_300, 1_310, answer(410))).result).toBe("pass");
+  expect(check(kept(["refused"]).attempt(later, 1_300, 1_310, answer(400))).result).toBe("pass");
+  expect(check(kept(["refused"]).attempt(later, 1_300, 1_310, answer(302))).result).toBe("fail");
   expect(check(kept(["refused"]).attempt(later, 1_300, 1_310, own))).toMatchObject({
     violations: [{ expected: "a refusal" }],
   });
@@ -181,13 +184,16 @@ test("agrees with a brute-force checker", () => {
           if (one.invokedAt <= original.completedAt || !sameRequest(contract, one, original)) continue;
           if (one.attempt.condition === "fails" || !speaksOfKey(one)) continue;
           if (one.invokedAt <= start + retention / 2 || one.completedAt >= start + retention) continue;
+          const isRival = (other: Recorded) =>
+            other !== original && other.outcome.kind !== "refused" && other.invokedAt <= original.completedAt;
+          if (attempts.some(isRival)) continue;
           const wasLost = attempts.some(
             (other) =>
               other.completedAt < one.invokedAt &&
+              other.invokedAt > original.completedAt &&
               sameRequest(contract, other, original) &&
               other.attempt.condition !== "fails" &&
               speaksOfKey(other) &&
-              (succeeded(other) || other.invokedAt > original.completedAt) &&
               !sameAnswer(contract, original, other),
           );
           if (wasLost) continue;

@@ -32,17 +32,22 @@ export const retentionIsKept = {
   },
 } as const satisfies Invariant;
 
-/** Retries in the second half of the retention, answered before it can have ended, of a key that still had its answer. */
+/**
+ * Retries in the second half of the retention, answered before it can have ended, of a key that still had its
+ * answer. What it had lost before, or never had for itself, it did not lose to time.
+ */
 function lateRetries(
   history: History,
   { attempts }: KeyGroup,
   original: Answered,
   retention: Micros,
 ): readonly Answered[] {
+  if (!wasAlone(attempts, original)) return [];
   const start = attempts[0]?.invokedAt ?? 0;
   const request = requestOf(history.contract, original.attempt);
   const same = attempts.filter(
     (one): one is Answered =>
+      one.invokedAt > original.completedAt &&
       one.attempt.condition !== "fails" &&
       requestOf(history.contract, one.attempt) === request &&
       isAboutItsKey(history, one),
@@ -50,20 +55,21 @@ function lateRetries(
   const lostAt = lossOf(history, original, same);
   return same.filter(
     ({ invokedAt, completedAt }) =>
-      invokedAt > Math.max(original.completedAt, start + retention / 2) &&
-      completedAt < start + retention &&
-      invokedAt <= lostAt,
+      invokedAt > start + retention / 2 && completedAt < start + retention && invokedAt <= lostAt,
   );
 }
 
-/** When another answer was first received. What the key had lost before, or never had, it did not lose to time. */
+/** Nothing else was sent with the key until the original had its answer: no other attempt can have had one too. */
+function wasAlone(attempts: readonly Recorded[], original: Answered): boolean {
+  return attempts.every(
+    (one) => one === original || one.invokedAt > original.completedAt || one.outcome.kind === "refused",
+  );
+}
+
+/** When another answer was first received. */
 function lossOf(history: History, original: Answered, same: readonly Answered[]): Micros {
-  let lostAt = Infinity;
-  for (const one of same) {
-    const isJudged = one.invokedAt > original.completedAt || isSuccess(history, one);
-    if (isJudged && deviation(history, original, one) !== null) lostAt = Math.min(lostAt, one.completedAt);
-  }
-  return lostAt;
+  const others = same.filter((one) => deviation(history, original, one) !== null);
+  return others.reduce((earliest, { completedAt }) => Math.min(earliest, completedAt), Infinity);
 }
 
 function firstLost(history: History, original: Answered, late: readonly Answered[]): Violation | null {
@@ -148,7 +154,7 @@ function isPromised(history: History, answer: Answered, isOld: boolean): boolean
   const { afterRetention } = history.contract;
   const { status } = answer.outcome;
   if (isSuccess(history, answer)) return !isOld && afterRetention.includes("new");
-  return status >= 400 && status < 500 && afterRetention.includes("refused");
+  return status >= 400 && afterRetention.includes("refused");
 }
 
 /** It says that it is a replay, which it has nothing of its own to be of; or it names the first operation. */

@@ -162,6 +162,13 @@ test("a third group that may share the key can explain a refusal, one that is se
   expect(check(third("undocumented")).result).toBe("skip");
   expect(check(third(["separate", "mismatch"])).result).toBe("skip");
   expect(check(third(["separate"])).result).toBe("fail");
+  const far = after(answer(409)).attempt(
+    { operation: "third", caller: "bob", endpoint: "refund", query: "q=1" },
+    15,
+    40,
+    lost,
+  );
+  expect(check(far.contract({ scope: { ...strict.scope, endpoint: ["shared"] } })).result).toBe("fail");
 });
 
 test("the earliest owner is the one that counts", () => {

@@ -32,6 +32,10 @@ test("a control request that is left hanging, or told to wait, is a violation", 
   expect(check(paused().attempt(elsewhere, 150, 160, answer(409))).result).toBe("fail");
 });
 
+test("a pause of its own replica at another time is no excuse", () => {
+  expect(check(paused().paused(1, 9_000, 9_100).attempt(elsewhere, 150, 160, answer(503))).result).toBe("fail");
+});
+
 test("a control request that succeeds is right, also when it ends after the pause", () => {
   expect(check(paused().attempt(elsewhere, 199, 260))).toEqual({ result: "pass", checked: 1 });
 });

