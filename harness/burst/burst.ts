@@ -54,8 +54,13 @@ export async function burst(
   const hangUp = (): void => {
     for (const exchange of exchanges) exchange.abort();
   };
-  options.signal?.addEventListener("abort", hangUp);
-  if (options.signal?.aborted) hangUp();
+  const stop = (): void => {
+    hangUp();
+    // A connection that still waits for its round trip would be waited for.
+    connections[Symbol.dispose]();
+  };
+  options.signal?.addEventListener("abort", stop);
+  if (options.signal?.aborted) stop();
   try {
     await atTheGate(exchanges, connections);
     if (options.gate !== "none") await sleep(settleMs(exchanges.length, performance.now() - openedAt));
@@ -70,7 +75,7 @@ export async function burst(
       }),
     );
   } finally {
-    options.signal?.removeEventListener("abort", hangUp);
+    options.signal?.removeEventListener("abort", stop);
     hangUp();
   }
 }

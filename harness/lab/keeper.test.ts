@@ -108,8 +108,11 @@ test("what a process writes when it is asked to end is in its log", async () => 
 test("no secret gets into a log, not across the cut of a long line either", async () => {
   await using keeper = new Keeper();
   const secret = "alice-secret-token";
-  const before = LINE_CHARACTERS_MAX - 5;
-  const script = `echo "token=${secret}"; head -c ${before} /dev/zero | tr '\\0' x; printf '%s' ${secret}; head -c 200000 /dev/zero | tr '\\0' y`;
+  const before = LINE_CHARACTERS_MAX - 3;
+  const part = (count: number, letter: string): string => `head -c ${count} /dev/zero | tr '\\0' ${letter}`;
+  // With its first half the line is too long to be kept.
+  const halves = `printf %s ${secret.slice(0, 9)}; sleep 0.3; printf %s ${secret.slice(9)}`;
+  const script = `echo "token=${secret}"; ${part(before, "x")}; ${halves}; ${part(200_000, "y")}`;
   const { process, log } = await shell(keeper, script, [secret]);
   await process.exited;
   const text = await readFile(log, "utf8");

@@ -2,7 +2,6 @@ import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { chmodSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import pg from "pg";
@@ -46,21 +45,6 @@ test("two labs at once have a database each, and nothing of either is left", asy
   for (const { url } of databases) expect(await accepts(Number(new URL(url).port))).toBe(false);
   const left = await readdir(tmpdir());
   for (const place of places) expect(left).not.toContain(dirname(place).split("/").at(-1));
-});
-
-test("another server on the port is not taken for ours", async () => {
-  await using keeper = new Keeper();
-  // Takes every connection that is made to it and says nothing, as a stranger may.
-  const strangers = await Promise.all(
-    Array.from({ length: 20 }, async () => {
-      const server = createServer((socket) => socket.on("error", () => undefined));
-      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-      return server;
-    }),
-  );
-  const { url } = await startPostgres(keeper, folder);
-  expect(await answerOf(url, "show data_directory")).toMatch(/idemproof-postgres-\w+\/data$/);
-  for (const server of strangers) server.close();
 });
 
 test("a run that is to stop does not wait for PostgreSQL", async () => {

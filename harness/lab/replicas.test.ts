@@ -111,8 +111,8 @@ describe.concurrent("a lab", () => {
     ],
     [
       "that is not ready",
-      { command: misbehaving("fails", "start"), readyMs: 1_500 },
-      /^replica 0 was not ready within 1500 ms: GET \/health got 500, expected a 2xx/,
+      { command: misbehaving("fails", "start"), readyMs: 4_000 },
+      /^replica 0 was not ready within 4000 ms: GET \/health got 500, expected a 2xx/,
     ],
     [
       "that never answers",
@@ -121,22 +121,22 @@ describe.concurrent("a lab", () => {
     ],
     [
       "that speaks another language",
-      { command: misbehaving("garbage", "start"), readyMs: 1_500 },
+      { command: misbehaving("garbage", "start"), readyMs: 4_000 },
       /got something that is no HTTP answer \(Parse Error.*\), expected a 2xx/,
     ],
     [
       "that closes every connection",
-      { command: misbehaving("closes", "start"), readyMs: 1_500 },
+      { command: misbehaving("closes", "start"), readyMs: 4_000 },
       /got a connection that was closed before the answer/,
     ],
     [
       "that answers without end",
-      { command: misbehaving("huge", "start"), readyMs: 1_500 },
+      { command: misbehaving("huge", "start"), readyMs: 4_000 },
       /got an answer too large to be read to its end/,
     ],
     [
       "that sends headers without end",
-      { command: misbehaving("endless-headers", "start"), readyMs: 1_500 },
+      { command: misbehaving("endless-headers", "start"), readyMs: 4_000 },
       /got (something that is no HTTP answer \(Parse Error: Header overflow\)|no answer within 2000 ms)/,
     ],
     ["in a folder that is not there", { directory: "nowhere" }, /^start\.directory: found no folder .*nowhere$/],
@@ -160,7 +160,7 @@ describe.concurrent("a lab", () => {
   });
 
   test("tells of a target without its second port", async () => {
-    const start = { env: { PORT: "${port}", SECOND: "${http2Port}" }, readyMs: 1_000 };
+    const start = { env: { PORT: "${port}", SECOND: "${http2Port}" }, readyMs: 4_000 };
     const words = await failureOf({ start, http2: "${http2Port}" });
     expect(words).toMatch(/GET \/health is answered, but nothing listens at \$\{http2Port\} \(\d+\)/);
   });
