@@ -137,13 +137,13 @@ async function playToTheEnd(
   }
 }
 
-async function readBooks({ books, journal, signal, now }: Stage): Promise<void> {
+async function readBooks({ target, books, journal, signal, now }: Stage): Promise<void> {
   // Who interrupts a run does not wait for it to become quiet.
   if (!books.exists || signal.aborted) return;
   try {
     // A handler whose client hung up may still be at work, for as long as the target can be asked to take.
-    const slowestMs = Math.max(0, ...Object.values(stage.target.file.operations).map(({ slow }) => slow?.ms ?? 0));
-    await sleep(slowestMs, undefined, { signal: stage.signal }).catch(() => undefined);
+    const slowestMs = Math.max(0, ...Object.values(target.file.operations).map(({ slow }) => slow?.ms ?? 0));
+    await sleep(slowestMs, undefined, { signal });
     const last = await books.readWhenQuiet(QUIET_WITHIN_MS);
     journal.record({ type: "observed", at: now(), scenario: null, books: last });
   } catch (error) {
