@@ -108,6 +108,11 @@ test("a status that also means another payload is judged only where there is one
   expect(check(two).result).toBe("skip");
 });
 
+test("an answer that may be the success itself is not judged as a conflict", () => {
+  const inFlight = { answers: [{ status: 201 }], retryAfter: "optional" as const };
+  expect(check(new HistorySketch().contract({ inFlight }).attempt({}, 0, 20).attempt({}, 30, 40)).result).toBe("skip");
+});
+
 test("a silent contract and one that holds duplicates back are excused", () => {
   const sketch = (answers: "undocumented" | []) =>
     new HistorySketch().contract({ inFlight: { answers, retryAfter: "optional" } }).attempt({}, 0, 20, conflict);
