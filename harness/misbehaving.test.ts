@@ -66,6 +66,17 @@ async function runHere(behaviour: string, after: number, scenarios: readonly Sce
 }
 
 describe.concurrent("a target that", () => {
+  const lost = "the target was lost in mid-run: the target no longer answers";
+
+  // The longest first: it mostly waits.
+  test("falls silent in mid-run is given up well within a minute, at the usual timeout", async () => {
+    const { code, stdout } = await runCommand("silent");
+    expect(stdout).toContain(`because ${lost}`);
+    expect(stdout).not.toMatch(/^PASS/m);
+    // Duplicates that hang are a violation of their own.
+    expect([1, 3]).toContain(code);
+  });
+
   test("keeps its promises passes: the others fail for what they do", async () => {
     expect(await runCommand("none", "--rounds", "2")).toMatchObject({ code: 0 });
   });
@@ -92,7 +103,6 @@ describe.concurrent("a target that", () => {
     expect(error).toMatchObject({ name: "Failure", code: "not-ready", message: expect.stringContaining(words) });
   });
 
-  const lost = "the target was lost in mid-run: the target no longer answers";
   test.each(["closes", "resets", "garbage", "endless-headers", "endless-body", "huge", "half-an-answer", "refuses"])(
     "%s in mid-run is given up, and nothing of it passes",
     async (behaviour) => {
@@ -111,13 +121,5 @@ describe.concurrent("a target that", () => {
     const ran = await runCommand(behaviour, "--timeout", "2000", "--rounds", "4");
     expect(ran.stdout).toContain(words);
     expect(ran.code).toBe(code);
-  });
-
-  test("falls silent in mid-run is given up well within a minute, at the usual timeout", async () => {
-    const { code, stdout } = await runCommand("silent");
-    expect(stdout).toContain(`because ${lost}`);
-    expect(stdout).not.toMatch(/^PASS/m);
-    // Duplicates that hang are a violation of their own.
-    expect([1, 3]).toContain(code);
   });
 });
