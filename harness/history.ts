@@ -88,6 +88,8 @@ export interface RunHistory {
   readonly endingMessage: string | null;
   /** What could not be read and may have been evidence. */
   readonly damage: readonly string[];
+  /** Something is missing before the end, so that what was found may have an explanation that was lost. */
+  readonly hasGaps: boolean;
   /** What was passed over without loss, such as events of a type that this version does not know. */
   readonly notes: readonly string[];
 }
@@ -115,6 +117,7 @@ export class HistoryBuilder {
   #ending: Ending | "cut" = "cut";
   #endingMessage: string | null = null;
   #last: Micros = 0;
+  #orphans = 0;
   readonly #unknown = new Map<string, number>();
 
   add(event: Event): void {
@@ -158,7 +161,7 @@ export class HistoryBuilder {
     }
   }
 
-  build(damage: readonly string[] = []): RunHistory {
+  build(damage: readonly string[] = [], hasGaps = false): RunHistory {
     for (const { attempt, at } of this.#open.values()) {
       const outcome: Outcome = { kind: "indeterminate", reason: "open" };
       this.#draft(attempt.scenario).attempts.push({ attempt, invokedAt: at, completedAt: Infinity, outcome });
@@ -178,7 +181,8 @@ export class HistoryBuilder {
       attempts: scenarios.reduce((sum, { attempts }) => sum + attempts.length, 0),
       ending: this.#ending,
       endingMessage: this.#endingMessage,
-      damage,
+      damage: this.#orphans === 0 ? damage : [...damage, `${this.#orphans} outcome(s) whose attempt is missing`],
+      hasGaps: hasGaps || this.#orphans > 0,
       notes,
     };
   }
@@ -222,7 +226,10 @@ export class HistoryBuilder {
 
   #completed(attemptId: string, at: Micros, outcome: Outcome): void {
     const open = this.#open.get(attemptId);
-    if (open === undefined) return;
+    if (open === undefined) {
+      this.#orphans += 1;
+      return;
+    }
     this.#open.delete(attemptId);
     const { attempt, at: invokedAt } = open;
     this.#draft(attempt.scenario).attempts.push({ attempt, invokedAt, completedAt: at, outcome });

@@ -51,6 +51,7 @@ export async function readHistory(path: string): Promise<RunHistory> {
   let damaged = 0;
   let lines = 0;
   let filled = 0;
+  let lastDamaged = 0;
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
     lines += 1;
     if (line.trim() === "") continue;
@@ -59,6 +60,7 @@ export async function readHistory(path: string): Promise<RunHistory> {
       builder.add(eventIn(line));
     } catch (error) {
       damaged += 1;
+      lastDamaged = lines;
       if (damage.length < DAMAGE_LISTED_MAX) damage.push(`line ${lines}: ${messageOf(error)}`);
     }
   }
@@ -69,7 +71,9 @@ export async function readHistory(path: string): Promise<RunHistory> {
     );
   }
   if (damaged > damage.length) damage.push(`and ${damaged - damage.length} more line(s)`);
-  return builder.build(damage);
+  // A last line that was cut hides nothing but the end.
+  const isOnlyCut = damaged === 1 && lastDamaged === lines;
+  return builder.build(damage, damaged > 0 && !isOnlyCut);
 }
 
 function eventIn(line: string): Event {

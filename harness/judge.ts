@@ -49,9 +49,11 @@ export function judge(history: RunHistory, invariants: readonly Invariant[]): Ju
   const scenarios = history.scenarios.map((scenario) => judgeScenario(scenario, invariants));
   const reasons = runReasons(history, scenarios);
   const results = scenarios.map(({ result }) => result);
+  const result = combine(reasons.length > 0 ? [...results, "inconclusive"] : results);
   return {
     history,
-    result: combine(reasons.length > 0 ? [...results, "inconclusive"] : results),
+    // With evidence missing in the middle, a violation may only seem to be one.
+    result: result === "fail" && history.hasGaps ? "inconclusive" : result,
     reasons,
     scenarios,
     invariants: invariants.map((invariant) => overall(invariant, scenarios)),

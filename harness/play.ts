@@ -3,15 +3,14 @@
  * makes is whether there is still a target to play against.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { isConflict } from "./answers.ts";
 import { AttemptBuilder, type BuiltAttempt } from "./attempt-builder.ts";
 import { burst, type Landed } from "./burst/burst.ts";
 import { type Flight, receiptOf } from "./burst/receipt.ts";
 import type { Gate } from "./event.ts";
 import { Failure } from "./fail.ts";
 import { faults } from "./faults/list.ts";
-import { RESOLVE_MARGIN_MS } from "./lease.ts";
 import type { Outcome } from "./operation.ts";
+import { isFinal, RESOLVE_MARGIN_MS } from "./persistence.ts";
 import type { AttemptPlan, Scenario, Step } from "./scenario.ts";
 import { redactedOutcome } from "./secrets.ts";
 import type { Stage } from "./stage.ts";
@@ -134,10 +133,7 @@ class Player {
       const built = this.#builder.build(plan, true);
       const [landed] = await this.#fire([built], "none");
       if (landed === undefined || this.#stage.signal.aborted) return;
-      const recorded = { attempt: built.attempt, invokedAt: 0, completedAt: 0, outcome: landed.outcome };
-      const isFinal =
-        landed.outcome.kind === "responded" && landed.outcome.status < 500 && !isConflict(contract, recorded);
-      if (isFinal || isLast) return;
+      if (isFinal(contract, landed.outcome) || isLast) return;
       await sleep(retryAfterMs(landed.outcome), undefined, { signal: this.#stage.signal }).catch(() => undefined);
     }
   }

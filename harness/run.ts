@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Contract } from "./contract.ts";
 import type { Ending, EndpointFacts, RunFacts } from "./event.ts";
 import { Failure, messageOf } from "./fail.ts";
@@ -136,10 +137,13 @@ async function playToTheEnd(
   }
 }
 
-async function readBooks({ books, journal, signal, now }: Stage): Promise<void> {
+async function readBooks({ target, books, journal, signal, now }: Stage): Promise<void> {
   // Who interrupts a run does not wait for it to become quiet.
   if (!books.exists || signal.aborted) return;
   try {
+    // A handler whose client hung up may still be at work, for as long as the target can be asked to take.
+    const slowestMs = Math.max(0, ...Object.values(target.file.operations).map(({ slow }) => slow?.ms ?? 0));
+    await sleep(slowestMs, undefined, { signal });
     const last = await books.readWhenQuiet(QUIET_WITHIN_MS);
     journal.record({ type: "observed", at: now(), scenario: null, books: last });
   } catch (error) {

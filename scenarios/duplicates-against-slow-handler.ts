@@ -13,7 +13,6 @@ const scenario: Scenario = {
     "conflict-only-while-in-flight",
     "conflict-invites-retry",
     "duplicates-get-a-promised-answer",
-    "original-survives-rejection",
   ],
 
   plan(context) {

@@ -15,26 +15,27 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
+/** One run of the whole zoo, since each run of the reference costs as much as one of a broken target. */
+let matrix: KillMatrix;
+
+beforeAll(async () => {
+  const { stdout, stderr } = await idemproof(["zoo", "--quick", "--json", "--report-dir", directory]);
+  expect(stdout, stderr).not.toBe("");
+  matrix = JSON.parse(stdout) as KillMatrix;
+}, 400_000);
+
 describe("the harness can see", () => {
-  test.each(zoo.map(({ id }) => id))(
-    "%s is caught by what it declares and by nothing else; the reference is not accused",
-    async (id) => {
-      const { stdout, stderr, code } = await idemproof([
-        "zoo",
-        "--target",
-        id,
-        "--quick",
-        "--json",
-        "--report-dir",
-        directory,
-      ]);
-      expect(stdout, stderr).not.toBe("");
-      const { targets, reference } = JSON.parse(stdout) as KillMatrix;
-      expect(targets).toMatchObject([{ id, caught: true, missed: [], undeclared: [] }]);
-      expect(reference).toMatchObject({ accused: false, verdict: "pass" });
-      expect(code).toBe(0);
-    },
-  );
+  test.each(zoo.map(({ id }) => id))("%s is caught by what it declares and by nothing else", (id) => {
+    expect(matrix.targets.find((target) => target.id === id)).toMatchObject({
+      caught: true,
+      missed: [],
+      undeclared: [],
+    });
+  });
+
+  test("the reference is not accused", () => {
+    expect(matrix.reference).toMatchObject({ accused: false, verdict: "pass", reasons: [] });
+  });
 
   test("the zoo is not empty", () => {
     expect(zoo.length).toBeGreaterThanOrEqual(8);

@@ -47,7 +47,8 @@ function acknowledgementsByReference(history: History): ReadonlyMap<string, Ackn
   const byIdentity = new Map<string, Acknowledged>();
   const countsPayload = tellsPayloadsApart(history.contract);
   for (const { reference, attempts } of history.operations) {
-    const first = attempts.find((recorded) => isSuccess(history, recorded));
+    // With a changed field it may be the reference that was changed, and the effect has another name.
+    const first = attempts.find((one) => one.attempt.payload.kind !== "changed" && isSuccess(history, one));
     if (first === undefined) continue;
     const identity = operationIdentity(history.contract, first.attempt);
     const asked = countsPayload ? JSON.stringify([identity, reference]) : identity;

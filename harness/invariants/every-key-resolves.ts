@@ -1,10 +1,10 @@
 /** No key is stuck: a client that obeys Retry-After gets a final answer within lease plus margin. */
-import { describe, isConflict, name } from "../answers.ts";
+import { describe, name } from "../answers.ts";
 import type { Contract } from "../contract.ts";
 import type { History, OperationRecord, Recorded } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
-import { RESOLVE_MARGIN_MS } from "../lease.ts";
 import type { Micros } from "../operation.ts";
+import { isFinal, isToldToWait, RESOLVE_MARGIN_MS } from "../persistence.ts";
 import { faultSpans, lastTouching, type Spans } from "../spans.ts";
 
 export const everyKeyResolves = {
@@ -25,8 +25,8 @@ export const everyKeyResolves = {
       if (last === undefined) continue;
       const first = firstSinceFinal(contract, tries);
       const waited = first === null ? 0 : last.invokedAt - first.invokedAt;
-      const isStuck = !isFinal(contract, last) && waited >= limitMs * 1000;
-      if (isStuck || isFinal(contract, last)) checked += 1;
+      const isStuck = !isFinal(contract, last.outcome) && waited >= limitMs * 1000;
+      if (isStuck || isFinal(contract, last.outcome)) checked += 1;
       if (isStuck) violations.push(accuse(first ?? last, last, waited, limitMs));
     }
     return verdictOf(checked, violations, "no client repeated a request until it had a final answer");
@@ -37,7 +37,7 @@ export const everyKeyResolves = {
 function triesOf(contract: Contract, { attempts }: OperationRecord, faults: Spans): readonly Recorded[] {
   return attempts.filter((one) => {
     if (!one.attempt.persistent || one.attempt.key === null) return false;
-    if (isFinal(contract, one) || isToldToWait(contract, one)) return true;
+    if (isFinal(contract, one.outcome) || isToldToWait(contract, one.outcome)) return true;
     return !saysNothing(one) && lastTouching(faults, one) === null;
   });
 }
@@ -47,24 +47,10 @@ function saysNothing({ outcome }: Recorded): boolean {
   return outcome.kind === "refused";
 }
 
-function isFinal(contract: Contract, recorded: Recorded): boolean {
-  const { outcome } = recorded;
-  return outcome.kind === "responded" && outcome.status < 500 && !isToldToWait(contract, recorded);
-}
-
-/** Statuses in use for "in flight", for contracts that do not name theirs. */
-const USUAL_CONFLICTS: readonly number[] = [409, 423, 425, 429];
-
-function isToldToWait(contract: Contract, recorded: Recorded): boolean {
-  const { outcome } = recorded;
-  if (contract.inFlight.answers !== "undocumented") return isConflict(contract, recorded);
-  return outcome.kind === "responded" && USUAL_CONFLICTS.includes(outcome.status);
-}
-
 /** A client that has its answer is done; whoever asks afterwards has not waited since before. */
 function firstSinceFinal(contract: Contract, tries: readonly Recorded[]): Recorded | null {
   let answeredAt = -Infinity;
-  for (const one of tries) if (isFinal(contract, one)) answeredAt = Math.max(answeredAt, one.completedAt);
+  for (const one of tries) if (isFinal(contract, one.outcome)) answeredAt = Math.max(answeredAt, one.completedAt);
   return tries.find(({ invokedAt }) => invokedAt > answeredAt) ?? null;
 }
 

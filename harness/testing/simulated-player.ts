@@ -2,13 +2,12 @@
  * Plays a plan in virtual time, step for step as `play.ts` does in real time, and records the same events.
  * It is a copy in another kind of time, not a mock: a change of what a step means is made in both.
  */
-import { isConflict } from "../answers.ts";
 import { AttemptBuilder, type BuilderStage, type BuiltAttempt } from "../attempt-builder.ts";
 import { receiptOf } from "../burst/receipt.ts";
 import type { Event, Gate } from "../event.ts";
 import type { RunningTarget } from "../lab/lab.ts";
-import { RESOLVE_MARGIN_MS } from "../lease.ts";
 import type { Outcome } from "../operation.ts";
+import { isFinal, RESOLVE_MARGIN_MS } from "../persistence.ts";
 import type { AttemptPlan, Step } from "../scenario.ts";
 import { redactedOutcome } from "../secrets.ts";
 import type { SimulatedBooks } from "./simulated-books.ts";
@@ -119,10 +118,7 @@ export class SimulatedPlayer {
       const built = this.#builder.build(plan, true);
       const [landed] = yield* this.#fire([built], "none");
       if (landed === undefined) return;
-      const recorded = { attempt: built.attempt, invokedAt: 0, completedAt: 0, outcome: landed.outcome };
-      const isFinal =
-        landed.outcome.kind === "responded" && landed.outcome.status < 500 && !isConflict(contract, recorded);
-      if (isFinal || isLast) return;
+      if (isFinal(contract, landed.outcome) || isLast) return;
       yield retryAfterMs(landed.outcome) * 1000;
     }
   }
