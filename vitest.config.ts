@@ -4,8 +4,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["dist/**/*.test.js"],
-    // Each file may bring up a database and a target; two cores carry two of them.
-    maxWorkers: 2,
+    // Each file may bring up a database and a target; two cores carry three of them, since most of the time is waiting.
+    maxWorkers: 3,
     testTimeout: 120_000,
     hookTimeout: 120_000,
   },

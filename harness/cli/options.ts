@@ -1,5 +1,6 @@
 /** Options that several commands share, and how their values are read. */
 import { randomInt } from "node:crypto";
+import { relative, sep } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import type { RunSize } from "../plan-context.ts";
 
@@ -59,9 +60,12 @@ export function several(value: string, before: readonly string[] | undefined): r
   return [...(before ?? []), ...value.split(",").filter((part) => part !== "")];
 }
 
-/** How this program was called, for lines that are to be pasted. */
+/** How this program was called, for lines that are to be pasted: by `npm start`, installed, or as a file. */
 export function ownCommand(): string {
-  return process.env["npm_lifecycle_event"] === "start" ? "npm start --" : "npx idemproof run";
+  if (process.env["npm_lifecycle_event"] === "start") return "npm start --";
+  const program = process.argv[1] ?? "";
+  if (program.split(sep).includes("node_modules")) return "npx idemproof run";
+  return `node ${shellWord(relative(process.cwd(), program))} run`;
 }
 
 /** A word as a shell takes it. */

@@ -1,5 +1,5 @@
 /** `idemproof zoo`: proves that the harness can see. Every broken target must be caught, the reference never. */
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { Command } from "commander";
 import { Failure } from "../fail.ts";
 import { invariants } from "../invariants/list.ts";
@@ -81,7 +81,7 @@ async function judged(
     timeoutMs: 10_000,
     directory,
     version,
-    command: `npx idemproof run ${path}`,
+    command: `${ownCommand()} ${shellWord(relative(process.cwd(), path))}`,
     signal,
     progress,
   }).finally(progress.end);
