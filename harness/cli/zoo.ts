@@ -10,7 +10,7 @@ import { type KillMatrix, killMatrix, type ZooResult, zooVerdict } from "../zoo.
 import { writeReports } from "./deliver.ts";
 import { exitCodes } from "./exit.ts";
 import { interruption } from "./interruption.ts";
-import { addSizeOptions, type SizeOptions, several, sizeOf } from "./options.ts";
+import { addSizeOptions, ownCommand, type SizeOptions, several, shellWord, sizeOf } from "./options.ts";
 import { packageRoot, version } from "./package.ts";
 import { progressOn } from "./progress.ts";
 import { loadScenarios } from "./scenarios.ts";
