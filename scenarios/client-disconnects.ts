@@ -7,6 +7,7 @@ const scenario: Scenario = {
   title: "Client disconnects in mid-handler",
   requirement: "A request whose client hung up takes effect at most once, and the client's retry gets its answer",
   exercises: ["at-most-one-effect", "acknowledged-effect-exists", "every-key-resolves"],
+  beside: true,
 
   plan(context) {
     const endpoint = slowEndpoint(context);

@@ -7,6 +7,7 @@ const scenario: Scenario = {
   title: "Retry after each rejection",
   requirement: "A rejection under a used key changes nothing: the original still replays",
   exercises: ["original-survives-rejection", "once-completed-always-completed"],
+  beside: true,
 
   plan(context) {
     const endpoint = context.endpoints.find(({ fields, hasInvalid }) => fields.length > 0 || hasInvalid);

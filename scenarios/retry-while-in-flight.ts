@@ -7,6 +7,7 @@ const scenario: Scenario = {
   title: "Retry while in flight",
   requirement: "A client that obeys Retry-After gets the answer of its first request",
   exercises: ["every-key-resolves", "conflict-only-while-in-flight", "replay-is-identical"],
+  beside: true,
 
   plan(context) {
     const endpoint = slowEndpoint(context);
