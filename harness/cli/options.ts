@@ -11,7 +11,7 @@ export interface SizeOptions {
   readonly concurrency?: number;
 }
 
-const ROUNDS = { usual: 50, quick: 10 };
+const ROUNDS = { usual: 50, quick: 8 };
 const SAMPLES = { usual: 5, quick: 2 };
 const CONCURRENCY = 50;
 /** More sockets than this at once are a load test, and beyond many systems' limits of open files. */
