@@ -99,11 +99,12 @@ function settleMs(exchanges: number, armingMs: number): number {
 
 /** One tick: between two writes there is nothing but a look at the clock. */
 function releaseAll(exchanges: readonly Exchange[], now: () => Micros): readonly Micros[] {
-  const releasedAt: Micros[] = [];
-  for (const exchange of exchanges) {
-    exchange.release();
-    releasedAt.push(now());
+  const releasedAt = new Array<Micros>(exchanges.length);
+  for (const [index, exchange] of exchanges.entries()) {
+    exchange.letGo();
+    releasedAt[index] = now();
   }
+  for (const exchange of exchanges) exchange.startClock();
   return releasedAt;
 }
 

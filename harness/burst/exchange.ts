@@ -22,8 +22,12 @@ const RECORDED_BYTES_MAX = 16 * 1024;
 export interface Exchange {
   /** Everything but the held bytes is on its way, or the exchange already has its outcome. */
   readonly armed: Promise<void>;
-  /** Writes the held bytes. */
+  /** Writes the held bytes, and from then on waits no longer than the limit. */
   release(): void;
+  /** The first half of a release: the write and nothing else. A burst does all of these before any second half. */
+  letGo(): void;
+  /** The second half. */
+  startClock(): void;
   /** The client hangs up. */
   abort(): void;
   readonly outcome: Promise<Outcome>;
@@ -46,11 +50,25 @@ export function openExchange(base: URL, request: HttpRequest, options: ExchangeO
   const opened = open(base, connection, settlement);
   if (written instanceof Error) settlement.settle({ kind: "refused", reason: written.message });
   else receive(written, opened, settlement, options.bytesMax);
-  return {
+  return exchangeOf(settlement, options, {
     armed: arm(written, opened, socket, options.gate, settlement),
+    letGo: () => socket.release(),
+  });
+}
+
+/** What HTTP/1.1 and HTTP/2 have in common once the request stands at the gate. */
+export function exchangeOf(
+  settlement: Settlement,
+  { timeoutMs }: ExchangeOptions,
+  own: Pick<Exchange, "armed" | "letGo">,
+): Exchange {
+  const startClock = () => settlement.startClock(timeoutMs);
+  return {
+    ...own,
+    startClock,
     release: () => {
-      socket.release();
-      settlement.startClock(options.timeoutMs);
+      own.letGo();
+      startClock();
     },
     abort: () => settlement.settle({ kind: "indeterminate", reason: "aborted" }),
     outcome: settlement.outcome,

@@ -15,6 +15,7 @@ import {
   CONNECT_MS,
   type Exchange,
   type ExchangeOptions,
+  exchangeOf,
   joined,
   joinPath,
   lossOf,
@@ -75,15 +76,12 @@ export class Http2Connection implements Disposable {
     if (stream instanceof Error) settlement.settle({ kind: "refused", reason: stream.message });
     else this.#receive(stream, settlement, options.bytesMax);
     if (!(stream instanceof Error) && body.length > 1) stream.write(body.subarray(0, -1));
-    return {
+    return exchangeOf(settlement, options, {
       armed: Promise.resolve(),
-      release: () => {
+      letGo: () => {
         if (!(stream instanceof Error)) stream.end(body.subarray(-1));
-        settlement.startClock(options.timeoutMs);
       },
-      abort: () => settlement.settle({ kind: "indeterminate", reason: "aborted" }),
-      outcome: settlement.outcome,
-    };
+    });
   }
 
   /** The error of a request that cannot be sent, such as one with a line break in a header. */

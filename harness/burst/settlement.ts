@@ -24,11 +24,8 @@ export class Settlement {
     this.#onSettled();
   }
 
-  /** Called by the release. The timer is set after the tick, so that nothing stands between the writes of a burst. */
   startClock(timeoutMs: number): void {
-    process.nextTick(() => {
-      if (this.#isSettled) return;
-      this.#clock = setTimeout(() => this.settle({ kind: "indeterminate", reason: "timeout" }), timeoutMs);
-    });
+    if (this.#isSettled) return;
+    this.#clock = setTimeout(() => this.settle({ kind: "indeterminate", reason: "timeout" }), timeoutMs);
   }
 }
