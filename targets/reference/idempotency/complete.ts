@@ -11,11 +11,12 @@ export class ClaimLost extends Error {}
 /** The database ended a transaction that stood still for as long as a lease; see pool.ts. */
 const IDLE_IN_TRANSACTION_TIMEOUT = "25P03";
 
+/** The token alone decides: it belongs to one claim, and a takeover replaced it, whether its holder has finished or not. */
 const COMPLETE = `
   update idempotency_keys
   set state = 'completed', recovery_point = 'completed',
     response_status = $4, response_headers = $5, response_body = $6
-  where scope = $1 and key = $2 and fencing_token = $3 and state = 'in_progress'`;
+  where scope = $1 and key = $2 and fencing_token = $3`;
 
 /** What an operation does; runs inside the transaction that completes its record. */
 export type EffectInTransaction = (transaction: PoolClient) => Promise<StoredAnswer>;
