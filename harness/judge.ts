@@ -1,5 +1,5 @@
 /** Judging: every invariant over every scenario's history, combined by the fixed table. */
-import { describe } from "./answers.ts";
+import { describe } from "./evidence/answers.ts";
 import type { FaultWindow, History, Recorded, RunHistory } from "./history.ts";
 import {
   checkSafely,

@@ -7,7 +7,7 @@ import { invariants } from "./invariants/list.ts";
 import type { Judgement } from "./judge.ts";
 import { run } from "./run.ts";
 import type { Scenario } from "./scenario.ts";
-import { readTarget } from "./target-file.ts";
+import { readTarget } from "./target-file/target-file.ts";
 import { idemproof, type Ran } from "./testing/command.ts";
 import { misbehaving, writeTargetFolder } from "./testing/target-folder.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { parseJson } from "./answers.ts";
 import { strict } from "./contracts/strict.ts";
+import { parseJson } from "./evidence/answers.ts";
 import type { Payload } from "./operation.ts";
 import { canBeChanged, changeableFields, renderBody, spellingsOf, withKeyInBody } from "./payload.ts";
 import { type TargetOperation, targetSchema } from "./target.ts";

@@ -4,8 +4,8 @@
  * again, 9007199254740993 or 1.0 would become another spelling, or even another number.
  */
 import { applyEdits, type JSONPath, modify, type Node, parseTree } from "jsonc-parser";
-import { parseJson, valueAt } from "./answers.ts";
 import type { Contract } from "./contract.ts";
+import { parseJson, valueAt } from "./evidence/answers.ts";
 import type { Payload } from "./operation.ts";
 import type { TargetOperation, Variation } from "./target.ts";
 

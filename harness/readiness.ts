@@ -3,9 +3,9 @@
  * correctly, or books that do not show it, would make every later verdict worthless.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { excerpt } from "./answers.ts";
 import { AttemptBuilder } from "./attempt-builder.ts";
 import type { Effect } from "./event.ts";
+import { excerpt } from "./evidence/answers.ts";
 import { Failure } from "./fail.ts";
 import type { Outcome } from "./operation.ts";
 import { redacted } from "./secrets.ts";

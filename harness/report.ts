@@ -3,10 +3,10 @@
  * out. Its JSON is a published format.
  */
 import { z } from "zod";
-import { describe } from "./answers.ts";
 import { LEVELS } from "./contract.ts";
 import { curlOf } from "./curl.ts";
 import type { RaceReceipt } from "./event.ts";
+import { describe } from "./evidence/answers.ts";
 import type { History, Recorded } from "./history.ts";
 import type { Violation } from "./invariant.ts";
 import type { Judgement } from "./judge.ts";

@@ -6,7 +6,7 @@ import { beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
 import { Failure } from "./fail.ts";
 import { publishedSchemas } from "./schemas.ts";
-import { parseTarget } from "./target-file.ts";
+import { parseTarget } from "./target-file/target-file.ts";
 
 const [target = { path: "", text: "{}" }, report = { path: "", text: "{}" }] = publishedSchemas();
 const validator = new Ajv({ allErrors: true, strict: false, validateFormats: false }).compile(JSON.parse(target.text));

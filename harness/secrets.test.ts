@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { parseJson } from "./answers.ts";
+import { parseJson } from "./evidence/answers.ts";
 import { redacted, secretsOf } from "./secrets.ts";
 import { targetSchema } from "./target.ts";
 import { idemproof } from "./testing/command.ts";

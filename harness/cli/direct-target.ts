@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { Failure, messageOf } from "../fail.ts";
 import type { Target } from "../target.ts";
-import { parseTarget } from "../target-file.ts";
+import { parseTarget } from "../target-file/target-file.ts";
 
 export interface DirectOptions {
   readonly url?: readonly string[];

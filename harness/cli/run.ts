@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { invariants } from "../invariants/list.ts";
 import { run } from "../run.ts";
 import type { Target } from "../target.ts";
-import { readTarget } from "../target-file.ts";
+import { readTarget } from "../target-file/target-file.ts";
 import { printReport, writeReports } from "./deliver.ts";
 import { type DirectOptions, directTarget } from "./direct-target.ts";
 import { exitCodeOf, exitCodes } from "./exit.ts";

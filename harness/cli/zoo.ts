@@ -5,7 +5,7 @@ import { Failure } from "../fail.ts";
 import { invariants } from "../invariants/list.ts";
 import { run } from "../run.ts";
 import type { Scenario } from "../scenario.ts";
-import { readTarget } from "../target-file.ts";
+import { readTarget } from "../target-file/target-file.ts";
 import { type KillMatrix, killMatrix, type ZooResult, zooVerdict } from "../zoo.ts";
 import { writeReports } from "./deliver.ts";
 import { exitCodes } from "./exit.ts";

@@ -1,10 +1,11 @@
 /** Finds lost operations: the client was told of a success that the books do not hold. */
-import { isSuccess, name } from "../answers.ts";
+
 import type { Contract } from "../contract.ts";
 import type { Effect } from "../event.ts";
+import { isSuccess, name } from "../evidence/answers.ts";
+import { operationIdentity } from "../evidence/key-scope.ts";
 import type { History, Recorded } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation, withoutBooks } from "../invariant.ts";
-import { operationIdentity } from "../key-scope.ts";
 
 export const acknowledgedEffectExists = {
   id: "acknowledged-effect-exists",

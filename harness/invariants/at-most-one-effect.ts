@@ -1,5 +1,5 @@
 /** The promise itself: however often a client retries, the operation takes effect at most once. */
-import { name, withinRetention } from "../answers.ts";
+import { name, withinRetention } from "../evidence/answers.ts";
 import type { History, OperationRecord } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation, withoutBooks } from "../invariant.ts";
 

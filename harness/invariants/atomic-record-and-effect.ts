@@ -2,10 +2,10 @@
  * White box: whenever the books are read, a key's effect is there if and only if its record is completed. A
  * moment in which only one of them is there is the moment at which a crash loses or doubles the operation.
  */
-import { isSuccess, name, withinRetention } from "../answers.ts";
+import { isSuccess, name, withinRetention } from "../evidence/answers.ts";
+import { groupsWithOwnKey, keyAsTaken } from "../evidence/key-group.ts";
 import type { History, KeyGroup, Observation, Recorded } from "../history.ts";
 import { type Invariant, type Verdict, type Violation, verdictOf, violation } from "../invariant.ts";
-import { groupsWithOwnKey, keyAsTaken } from "../key-group.ts";
 import type { Outcome } from "../operation.ts";
 
 export const atomicRecordAndEffect = {

@@ -1,7 +1,8 @@
 /** A client that is told to wait is told how long, in a form it can read, and not longer than a key can stay in progress. */
-import { type Answered, matchesAny, name } from "../answers.ts";
-import { type KeyUse, keyUses, withoutConflicts } from "../conflict.ts";
+
 import type { Contract } from "../contract.ts";
+import { type Answered, matchesAny, name } from "../evidence/answers.ts";
+import { type KeyUse, keyUses, withoutConflicts } from "../evidence/conflict.ts";
 import type { History } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation } from "../invariant.ts";
 

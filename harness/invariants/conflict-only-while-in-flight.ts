@@ -1,10 +1,11 @@
 /** "A duplicate is in flight" is true when it is said: some other attempt may have been executing just then. */
-import { type Answered, isMismatch, name } from "../answers.ts";
-import { isRefusedAsInvalid, type KeyUse, keyUses, withoutConflicts } from "../conflict.ts";
+
 import type { Contract } from "../contract.ts";
+import { type Answered, isMismatch, name } from "../evidence/answers.ts";
+import { isRefusedAsInvalid, type KeyUse, keyUses, withoutConflicts } from "../evidence/conflict.ts";
+import { faultSpans, lastTouching, type Span, type Spans, spansOf } from "../evidence/spans.ts";
 import type { History, Recorded } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation } from "../invariant.ts";
-import { faultSpans, lastTouching, type Span, type Spans, spansOf } from "../spans.ts";
 
 /** A lease is told by another clock, and ends a moment after its holder. */
 const LEASE_MARGIN_MS = 1_000;

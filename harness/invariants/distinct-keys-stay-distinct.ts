@@ -10,10 +10,10 @@ import {
   isValidationError,
   name,
   withinRetention,
-} from "../answers.ts";
+} from "../evidence/answers.ts";
+import { carries, groupsWithOwnKey, loneFirst } from "../evidence/key-group.ts";
 import type { History, KeyGroup, Recorded } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation } from "../invariant.ts";
-import { carries, groupsWithOwnKey, loneFirst } from "../key-group.ts";
 
 export const distinctKeysStayDistinct = {
   id: "distinct-keys-stay-distinct",

@@ -1,9 +1,9 @@
 /** Duplicates, and bursts of distinct keys, are ordinary load: no 5xx, no hang, no deadlock of a pool. */
-import { isAnswered, isConflict, isMismatch, isServerError, name } from "../answers.ts";
+import { isAnswered, isConflict, isMismatch, isServerError, name } from "../evidence/answers.ts";
+import { operationIdentity } from "../evidence/key-scope.ts";
+import { faultSpans, lastTouching } from "../evidence/spans.ts";
 import type { History, Recorded } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation } from "../invariant.ts";
-import { operationIdentity } from "../key-scope.ts";
-import { faultSpans, lastTouching } from "../spans.ts";
 
 const WITNESSES_MAX = 5;
 

@@ -1,4 +1,6 @@
 /** A duplicate of one request is answered as promised: with the success, or with "in flight". Nothing else is its fault. */
+
+import type { Contract } from "../contract.ts";
 import {
   type Answered,
   isAnswered,
@@ -7,11 +9,10 @@ import {
   isUnrelatedRefusal,
   name,
   withinRetention,
-} from "../answers.ts";
-import type { Contract } from "../contract.ts";
+} from "../evidence/answers.ts";
+import { ownGroups, requestOf } from "../evidence/key-scope.ts";
 import type { History, KeyGroup, Recorded } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
-import { ownGroups, requestOf } from "../key-scope.ts";
 
 export const duplicatesGetAPromisedAnswer = {
   id: "duplicates-get-a-promised-answer",

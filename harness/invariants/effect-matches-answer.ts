@@ -3,8 +3,9 @@
  * text without regard to case. Not compared: times, which books and answers write in their own ways, and
  * numbers with more digits than JSON.parse keeps.
  */
-import { endpointOf, isSuccess, name, parseJson, valueAt } from "../answers.ts";
+
 import type { Effect } from "../event.ts";
+import { endpointOf, isSuccess, name, parseJson, valueAt } from "../evidence/answers.ts";
 import type { History, OperationRecord, Recorded } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation, withoutBooks } from "../invariant.ts";
 

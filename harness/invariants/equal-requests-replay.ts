@@ -10,10 +10,10 @@ import {
   isTurnedAway,
   name,
   withinRetention,
-} from "../answers.ts";
+} from "../evidence/answers.ts";
+import { hasOrdinaryKey, isAfter, ownerOf } from "../evidence/key-group.ts";
 import type { History, KeyGroup, Recorded } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
-import { hasOrdinaryKey, isAfter, ownerOf } from "../key-group.ts";
 import type { Payload } from "../operation.ts";
 
 export const equalRequestsReplay = {

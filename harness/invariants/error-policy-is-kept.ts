@@ -1,4 +1,6 @@
 /** After an error the key is kept or free, as the contract says for that class of errors. */
+
+import type { Contract, Storage } from "../contract.ts";
 import {
   type Answered,
   describe,
@@ -8,14 +10,13 @@ import {
   isSuccess,
   name,
   withinRetention,
-} from "../answers.ts";
-import { isRefusedAsInvalid } from "../conflict.ts";
-import type { Contract, Storage } from "../contract.ts";
+} from "../evidence/answers.ts";
+import { isRefusedAsInvalid } from "../evidence/conflict.ts";
+import { ownGroups, requestOf } from "../evidence/key-scope.ts";
+import { isAboutItsKey } from "../evidence/owner.ts";
+import { faultSpans, lastTouching, type Span, type Spans, spansOf } from "../evidence/spans.ts";
 import type { History, KeyGroup, Recorded } from "../history.ts";
 import { type Invariant, undocumented, type Verdict, type Violation, verdictOf, violation } from "../invariant.ts";
-import { ownGroups, requestOf } from "../key-scope.ts";
-import { isAboutItsKey } from "../owner.ts";
-import { faultSpans, lastTouching, type Span, type Spans, spansOf } from "../spans.ts";
 
 export const errorPolicyIsKept = {
   id: "error-policy-is-kept",

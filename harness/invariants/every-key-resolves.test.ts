@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { RESOLVE_MARGIN_MS } from "../evidence/persistence.ts";
 import type { Recorded } from "../history.ts";
-import { RESOLVE_MARGIN_MS } from "../persistence.ts";
 import { agreesWith, historiesWith, onOneKey, variedContract } from "../testing/arbitrary-history.ts";
 import { answer, HistorySketch, lost } from "../testing/history-builder.ts";
 import { resultOf, statusOf, toldToWait, underFault } from "../testing/naive-answers.ts";

@@ -1,11 +1,12 @@
 /** No key is stuck: a client that obeys Retry-After gets a final answer within lease plus margin. */
-import { describe, name } from "../answers.ts";
+
 import type { Contract } from "../contract.ts";
+import { describe, name } from "../evidence/answers.ts";
+import { isFinal, isToldToWait, RESOLVE_MARGIN_MS } from "../evidence/persistence.ts";
+import { faultSpans, lastTouching, type Spans } from "../evidence/spans.ts";
 import type { History, OperationRecord, Recorded } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
 import type { Micros } from "../operation.ts";
-import { isFinal, isToldToWait, RESOLVE_MARGIN_MS } from "../persistence.ts";
-import { faultSpans, lastTouching, type Spans } from "../spans.ts";
 
 export const everyKeyResolves = {
   id: "every-key-resolves",

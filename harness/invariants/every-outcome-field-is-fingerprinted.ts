@@ -2,6 +2,8 @@
  * Each field that affects the outcome is part of the fingerprint: changing it alone under a used key is a
  * mismatch. So are the pairs that the target's file lists because they look alike and are not.
  */
+
+import type { AnswerPattern } from "../contract.ts";
 import {
   type Answered,
   excerpt,
@@ -12,11 +14,10 @@ import {
   name,
   patternsText,
   withinRetention,
-} from "../answers.ts";
-import type { AnswerPattern } from "../contract.ts";
+} from "../evidence/answers.ts";
+import { hasOrdinaryKey, isAfter, ownerOf } from "../evidence/key-group.ts";
 import type { History, Recorded } from "../history.ts";
 import { type Invariant, undocumented, type Verdict, type Violation, verdictOf, violation } from "../invariant.ts";
-import { hasOrdinaryKey, isAfter, ownerOf } from "../key-group.ts";
 
 export const everyOutcomeFieldIsFingerprinted = {
   id: "every-outcome-field-is-fingerprinted",

@@ -1,9 +1,10 @@
 /** Headers that a key layer uses among its own parts do nothing when a client sends them. */
-import { describe, isMarkedReplay, isServerError, isSuccess, isTurnedAway, name } from "../answers.ts";
+
 import type { Contract } from "../contract.ts";
+import { describe, isMarkedReplay, isServerError, isSuccess, isTurnedAway, name } from "../evidence/answers.ts";
+import { groupsWithOwnKey, loneFirst } from "../evidence/key-group.ts";
 import type { History, Recorded } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
-import { groupsWithOwnKey, loneFirst } from "../key-group.ts";
 
 export const internalMarkersAreInert = {
   id: "internal-markers-are-inert",

@@ -1,6 +1,7 @@
 /** A key that is none (empty, too long, of forbidden characters) is refused, not shortened or repaired. */
-import { type Answered, isAnswered, isTurnedAway, matchesAny, name, patternsText } from "../answers.ts";
+
 import type { AnswerPattern, Contract } from "../contract.ts";
+import { type Answered, isAnswered, isTurnedAway, matchesAny, name, patternsText } from "../evidence/answers.ts";
 import type { History } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
 import type { Attempt } from "../operation.ts";

@@ -1,5 +1,5 @@
 /** A request without a key, where one is required, is refused and not executed without protection. */
-import { isAnswered, isTurnedAway, matchesAny, name, patternsText } from "../answers.ts";
+import { isAnswered, isTurnedAway, matchesAny, name, patternsText } from "../evidence/answers.ts";
 import type { History } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
 

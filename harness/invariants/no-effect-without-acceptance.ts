@@ -1,5 +1,5 @@
 /** Finds ghosts: every attempt of an operation was rejected, and the books hold an effect of it nevertheless. */
-import { isAnswered, isSuccess, name, withinRetention } from "../answers.ts";
+import { isAnswered, isSuccess, name, withinRetention } from "../evidence/answers.ts";
 import type { History, OperationRecord, Recorded } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation, withoutBooks } from "../invariant.ts";
 

@@ -13,10 +13,10 @@ import {
   name,
   patternsText,
   withinRetention,
-} from "../answers.ts";
+} from "../evidence/answers.ts";
+import { carries, hasOrdinaryKey, isAfter, ownerOf } from "../evidence/key-group.ts";
 import type { History, KeyGroup, Recorded } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
-import { carries, hasOrdinaryKey, isAfter, ownerOf } from "../key-group.ts";
 
 export const noReplayAcrossMismatch = {
   id: "no-replay-across-mismatch",

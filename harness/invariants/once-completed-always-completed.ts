@@ -1,9 +1,9 @@
 /** What a client was told once stays told: no later attempt waits, is refused, or sees another answer. */
-import { name } from "../answers.ts";
+import { name } from "../evidence/answers.ts";
+import { ownGroups } from "../evidence/key-scope.ts";
+import { deviation, ownedKey } from "../evidence/owner.ts";
 import type { History } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation } from "../invariant.ts";
-import { ownGroups } from "../key-scope.ts";
-import { deviation, ownedKey } from "../owner.ts";
 
 export const onceCompletedAlwaysCompleted = {
   id: "once-completed-always-completed",

@@ -1,9 +1,9 @@
 /** A rejection under a used key changes nothing: whoever was refused, the original still replays. */
-import { type Answered, isAnswered, name, withinRetention } from "../answers.ts";
+import { type Answered, isAnswered, name, withinRetention } from "../evidence/answers.ts";
+import { ownGroups } from "../evidence/key-scope.ts";
+import { deviation, ownedKey } from "../evidence/owner.ts";
 import type { History, KeyGroup, Recorded } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation } from "../invariant.ts";
-import { ownGroups } from "../key-scope.ts";
-import { deviation, ownedKey } from "../owner.ts";
 
 export const originalSurvivesRejection = {
   id: "original-survives-rejection",

@@ -1,9 +1,9 @@
 /** A client can tell a stored answer from a first one: replays carry the contract's marker, first answers do not. */
-import { type Answered, isMarkedReplay, isSuccess, name } from "../answers.ts";
+import { type Answered, isMarkedReplay, isSuccess, name } from "../evidence/answers.ts";
+import { ownGroups } from "../evidence/key-scope.ts";
+import { deviation, ownedKey } from "../evidence/owner.ts";
 import type { History, KeyGroup, Recorded } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
-import { ownGroups } from "../key-scope.ts";
-import { deviation, ownedKey } from "../owner.ts";
 
 export const replayIsMarked = {
   id: "replay-is-marked",

@@ -1,10 +1,10 @@
 /** Within retention the answer is there, also late in it; after it the key stands for a new operation, or for none. */
-import { type Answered, excerpt, firstSuccess, isMarkedReplay, isSuccess, name } from "../answers.ts";
+import { type Answered, excerpt, firstSuccess, isMarkedReplay, isSuccess, name } from "../evidence/answers.ts";
+import { ownGroups, requestOf } from "../evidence/key-scope.ts";
+import { deviation, isAboutItsKey } from "../evidence/owner.ts";
 import type { History, KeyGroup, Recorded } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
-import { ownGroups, requestOf } from "../key-scope.ts";
 import { type Micros, sameBody } from "../operation.ts";
-import { deviation, isAboutItsKey } from "../owner.ts";
 
 /** The target's clock is another one, and its cleaner comes round at times. */
 const AFTER_MARGIN_MS = 250;

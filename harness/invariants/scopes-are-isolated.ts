@@ -2,6 +2,8 @@
  * A key belongs to its caller, endpoint and query. Whoever uses the same text elsewhere is treated as the
  * contract says, and where scopes are separate, never sees the first answer.
  */
+
+import type { Contract, Treatment } from "../contract.ts";
 import {
   type Answered,
   excerpt,
@@ -14,11 +16,10 @@ import {
   name,
   patternsText,
   withinRetention,
-} from "../answers.ts";
-import type { Contract, Treatment } from "../contract.ts";
+} from "../evidence/answers.ts";
+import { carries, groupsByKey, hasOrdinaryKey, isAfter, loneFirst, ownerOf } from "../evidence/key-group.ts";
 import type { History, KeyGroup, Recorded } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
-import { carries, groupsByKey, hasOrdinaryKey, isAfter, loneFirst, ownerOf } from "../key-group.ts";
 import { sameBody } from "../operation.ts";
 
 const DIMENSIONS = ["caller", "endpoint", "query"] as const;

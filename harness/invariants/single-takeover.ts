@@ -1,10 +1,10 @@
 /** Of all who wait for an expired lease one gets it. */
-import { type Answered, excerpt, isAnswered, isMarkedReplay, name } from "../answers.ts";
-import { withoutConflicts } from "../conflict.ts";
+import { type Answered, excerpt, isAnswered, isMarkedReplay, name } from "../evidence/answers.ts";
+import { withoutConflicts } from "../evidence/conflict.ts";
+import { isRemembered, type Takeover, takeoversOf } from "../evidence/takeover.ts";
 import type { History } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
 import { sameBody } from "../operation.ts";
-import { isRemembered, type Takeover, takeoversOf } from "../takeover.ts";
 
 export const singleTakeover = {
   id: "single-takeover",

@@ -1,9 +1,9 @@
 /** The control group: while one replica stands still, other keys on other replicas are served as ever. */
-import { describe, isSuccess, isUnrelatedRefusal, name } from "../answers.ts";
+import { describe, isSuccess, isUnrelatedRefusal, name } from "../evidence/answers.ts";
+import { ownGroups } from "../evidence/key-scope.ts";
+import { faultSpans, lastTouching, type Spans, spansOf } from "../evidence/spans.ts";
 import type { FaultWindow, History, Recorded } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation } from "../invariant.ts";
-import { ownGroups } from "../key-scope.ts";
-import { faultSpans, lastTouching, type Spans, spansOf } from "../spans.ts";
 
 export const unrelatedKeysAreUnaffected = {
   id: "unrelated-keys-are-unaffected",

@@ -1,9 +1,9 @@
 /** A holder that outlived its lease wakes up to a key that is no longer its own, and can finish nothing. */
-import { difference, isAnswered, isSuccess, name } from "../answers.ts";
-import { withoutConflicts } from "../conflict.ts";
+import { difference, isAnswered, isSuccess, name } from "../evidence/answers.ts";
+import { withoutConflicts } from "../evidence/conflict.ts";
+import { isRemembered, type Takeover, takeoversOf } from "../evidence/takeover.ts";
 import type { History } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
-import { isRemembered, type Takeover, takeoversOf } from "../takeover.ts";
 
 export const zombieIsFenced = {
   id: "zombie-is-fenced",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { secretsOf } from "../secrets.ts";
-import { readTarget } from "../target-file.ts";
+import { readTarget } from "../target-file/target-file.ts";
 import { misbehaving, writeTargetFolder } from "../testing/target-folder.ts";
 import { Lab } from "./lab.ts";
 

@@ -1,5 +1,5 @@
 /** Reads the target's books over HTTP: a path, a pointer to the rows, a pointer for each column. */
-import { excerpt, parseJson, valueAt } from "../answers.ts";
+import { excerpt, parseJson, valueAt } from "../evidence/answers.ts";
 import type { HttpRequest, Responded } from "../operation.ts";
 import { lossInWords, sendOnce } from "../send-once.ts";
 import type { Reading } from "./books.ts";

@@ -5,9 +5,9 @@
 import { AttemptBuilder, type BuilderStage, type BuiltAttempt } from "../attempt-builder.ts";
 import { receiptOf } from "../burst/receipt.ts";
 import type { Event, Gate } from "../event.ts";
+import { isFinal, RESOLVE_MARGIN_MS } from "../evidence/persistence.ts";
 import type { RunningTarget } from "../lab/lab.ts";
 import type { Outcome } from "../operation.ts";
-import { isFinal, RESOLVE_MARGIN_MS } from "../persistence.ts";
 import type { AttemptPlan, Step } from "../scenario.ts";
 import { redactedOutcome } from "../secrets.ts";
 import type { SimulatedBooks } from "./simulated-books.ts";

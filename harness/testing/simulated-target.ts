@@ -2,7 +2,7 @@
 import type { ContractOverrides } from "../contract.ts";
 import type { RunFacts } from "../event.ts";
 import type { Target } from "../target.ts";
-import { parseTarget } from "../target-file.ts";
+import { parseTarget } from "../target-file/target-file.ts";
 
 export const RUN_ID = "ip00000000";
 

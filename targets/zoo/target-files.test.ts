@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { zooTargets } from "../../harness/cli/targets.ts";
 import type { TargetFile } from "../../harness/target.ts";
-import { readTarget } from "../../harness/target-file.ts";
+import { readTarget } from "../../harness/target-file/target-file.ts";
 
 /** The files are not compiled: they stay where they are written. */
 const TARGETS = join(import.meta.dirname, "..", "..", "..", "targets");

@@ -3,9 +3,9 @@
  * may be one for the target and two for the client; a judge who took them for certain would accuse a target
  * that keeps every promise it made.
  */
-import type { Contract } from "./contract.ts";
-import type { History, KeyGroup } from "./history.ts";
-import type { Attempt } from "./operation.ts";
+import type { Contract } from "../contract.ts";
+import type { History, KeyGroup } from "../history.ts";
+import type { Attempt } from "../operation.ts";
 
 /** The key as the target tells keys apart: where case is undocumented, it may not count. */
 export function keyText({ key: { caseSensitive } }: Contract, key: string): string {

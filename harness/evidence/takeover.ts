@@ -2,11 +2,12 @@
  * Takeovers in a history: a replica was paused while it held a key, others were told to wait, and later one
  * of them was served, so the lease had been taken from the paused holder.
  */
+
+import type { Effect } from "../event.ts";
+import type { FaultWindow, History, KeyGroup, Recorded } from "../history.ts";
+import type { Micros } from "../operation.ts";
 import { type Answered, isConflict, isMismatch, isSuccess, withinRetention } from "./answers.ts";
-import type { Effect } from "./event.ts";
-import type { FaultWindow, History, KeyGroup, Recorded } from "./history.ts";
 import { ownGroups, requestOf } from "./key-scope.ts";
-import type { Micros } from "./operation.ts";
 import { countUntil } from "./spans.ts";
 
 export interface Takeover {

@@ -4,12 +4,12 @@
  */
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { extendContract } from "../contract.ts";
+import { contracts } from "../contracts/list.ts";
+import { Failure, messageOf } from "../fail.ts";
+import { type Target, targetSchema } from "../target.ts";
 import { type Complaint, complaintsOf, lineOf } from "./complaint.ts";
-import { extendContract } from "./contract.ts";
-import { contracts } from "./contracts/list.ts";
-import { Failure, messageOf } from "./fail.ts";
 import { type Form, formOf } from "./form.ts";
-import { type Target, targetSchema } from "./target.ts";
 import { brokenRules } from "./target-rules.ts";
 import { type Misprint, YamlSource } from "./yaml-source.ts";
 

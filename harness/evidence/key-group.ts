@@ -2,10 +2,12 @@
  * A key group seen as a story: who owns the key, who came after, who was alone. Invariants that judge one
  * attempt by another ask these questions, and a wrong answer to one of them is a false accusation.
  */
+
+import type { Contract } from "../contract.ts";
+import type { History, KeyGroup, Recorded } from "../history.ts";
+import type { Attempt } from "../operation.ts";
 import { type Answered, firstSuccess, isAnswered, withinRetention } from "./answers.ts";
-import type { Contract } from "./contract.ts";
-import type { History, KeyGroup, Recorded } from "./history.ts";
-import type { Attempt } from "./operation.ts";
+import { keyText } from "./key-scope.ts";
 
 /**
  * The owner of a key: the attempt whose success was received first, within retention. From then on the key
@@ -35,9 +37,8 @@ export function hasOrdinaryKey({ attempts }: KeyGroup): boolean {
  * The key as the target may rightly take it: blanks around a header's value are no part of it (RFC 9110
  * section 5.5), and case may be none where the contract is silent on it.
  */
-export function keyAsTaken({ key: { placement, caseSensitive } }: Contract, key: string): string {
-  const onTheWire = "header" in placement ? key.trim() : key;
-  return caseSensitive === true ? onTheWire : onTheWire.toLowerCase();
+export function keyAsTaken(contract: Contract, key: string): string {
+  return keyText(contract, "header" in contract.key.placement ? key.trim() : key);
 }
 
 const byKeyOf = new WeakMap<History, ReadonlyMap<string, readonly KeyGroup[]>>();

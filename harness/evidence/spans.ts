@@ -1,6 +1,6 @@
 /** Spans of time in which something was at work, and what they touch. Found by sorting, never pair by pair. */
-import type { FaultWindow, Recorded } from "./history.ts";
-import type { Micros } from "./operation.ts";
+import type { FaultWindow, Recorded } from "../history.ts";
+import type { Micros } from "../operation.ts";
 
 /** Both ends belong to it: at equal times of the clock the order is unknown. */
 export interface Span {

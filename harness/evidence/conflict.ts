@@ -1,8 +1,9 @@
 /** Answers that certainly say "your duplicate is in flight", with everything that was sent under the same key text. */
+
+import type { Contract } from "../contract.ts";
+import type { History, Recorded } from "../history.ts";
+import { undocumented, type Verdict } from "../invariant.ts";
 import { type Answered, isConflict, isMismatch, isSuccess, isValidationError } from "./answers.ts";
-import type { Contract } from "./contract.ts";
-import type { History, Recorded } from "./history.ts";
-import { undocumented, type Verdict } from "./invariant.ts";
 import { keyText, requestOf } from "./key-scope.ts";
 
 /** Everything sent with one key, by whomever and wherever: more than the target may confuse, on purpose. */

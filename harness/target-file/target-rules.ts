@@ -2,14 +2,15 @@
  * What a schema cannot say of a target file: how its parts must fit together. Each rule reads the file as its
  * author wrote it and passes over what the schema finds wrong, so that all mistakes are reported at once.
  */
-import { parseJson, valueAt } from "./answers.ts";
+
+import { contracts } from "../contracts/list.ts";
+import { parseJson, valueAt } from "../evidence/answers.ts";
+import { invariants } from "../invariants/list.ts";
+import { LAB_NAMES, namesIn, REPLICA_NAMES } from "../lab/names.ts";
+import { canBeChanged, variedText } from "../payload.ts";
+import { operationName } from "../target.ts";
 import { type Complaint, found, valueIn } from "./complaint.ts";
-import { contracts } from "./contracts/list.ts";
-import { invariants } from "./invariants/list.ts";
-import { LAB_NAMES, namesIn, REPLICA_NAMES } from "./lab/names.ts";
 import { nearestName } from "./nearest-name.ts";
-import { canBeChanged, variedText } from "./payload.ts";
-import { operationName } from "./target.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 type Path = readonly PropertyKey[];

@@ -1,6 +1,7 @@
 /** The owner of a key, and the attempts that came when its answer was already there. */
+
+import type { History, KeyGroup, Recorded } from "../history.ts";
 import { type Answered, difference, firstSuccess, isSuccess, isUnrelatedRefusal, withinRetention } from "./answers.ts";
-import type { History, KeyGroup, Recorded } from "./history.ts";
 import { requestOf } from "./key-scope.ts";
 
 /** A key whose request was acknowledged. */

@@ -16,7 +16,7 @@ import {
   type YAMLError,
   type YAMLMap,
 } from "yaml";
-import { messageOf } from "./fail.ts";
+import { messageOf } from "../fail.ts";
 
 export interface Position {
   readonly line: number;

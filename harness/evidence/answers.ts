@@ -3,10 +3,10 @@
  * (409 is "wait" at one publisher and "other payload" at the next), so each question is a function of its
  * own and an invariant asks the one that its situation allows.
  */
-import type { AnswerPattern, Contract } from "./contract.ts";
-import type { EndpointFacts } from "./event.ts";
-import type { History, KeyGroup, Recorded } from "./history.ts";
-import { type Outcome, type Responded, sameBody } from "./operation.ts";
+import type { AnswerPattern, Contract } from "../contract.ts";
+import type { EndpointFacts } from "../event.ts";
+import type { History, KeyGroup, Recorded } from "../history.ts";
+import { type Outcome, type Responded, sameBody } from "../operation.ts";
 
 /** A recorded attempt that got an answer. */
 export type Answered = Recorded & { readonly outcome: Responded };

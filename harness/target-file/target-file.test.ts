@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { contracts } from "./contracts/list.ts";
-import { Failure } from "./fail.ts";
+import { contracts } from "../contracts/list.ts";
+import { Failure } from "../fail.ts";
 import { parseTarget, readTarget } from "./target-file.ts";
 
 let directory = "";

@@ -1,7 +1,8 @@
 /** A client that persists: how long it waits for a key, and which answers end its waiting. */
+
+import type { Contract } from "../contract.ts";
+import type { Outcome } from "../operation.ts";
 import { matchesAny } from "./answers.ts";
-import type { Contract } from "./contract.ts";
-import type { Outcome } from "./operation.ts";
 
 /** How long a key may stay unresolved beyond its lease: the player waits for it, the judge holds to it. */
 export const RESOLVE_MARGIN_MS = 3_000;
