@@ -54,12 +54,13 @@ export async function burst(
   using connections = new Http2Connections(options.http2Urls);
   const openedAt = performance.now();
   const exchanges = shots.map(({ request, replica }) => open(request, replica, options, connections));
+  const hangUps = new Map<number, NodeJS.Timeout>();
   try {
     await atTheGate(exchanges, connections);
     if (options.gate !== "none") await sleep(settleMs(exchanges.length, performance.now() - openedAt));
     const completedAt = exchanges.map(({ outcome }) => outcome.then(() => options.now()));
     const releasedAt = releaseAll(exchanges, options.now);
-    const hangUps = startHangUps(shots, exchanges);
+    startHangUps(hangUps, shots, exchanges);
     if (exchanges.length > 1) await sleep(YIELD_MS);
     for (const exchange of exchanges) exchange.startClock();
     // Awaited here: what is still open closes when this function ends.
@@ -73,6 +74,7 @@ export async function burst(
       }),
     );
   } finally {
+    for (const timer of hangUps.values()) clearTimeout(timer);
     for (const exchange of exchanges) exchange.abort();
   }
 }
@@ -105,18 +107,18 @@ function releaseAll(exchanges: readonly Exchange[], now: () => Micros): readonly
   return releasedAt;
 }
 
-/** The timers of the clients that hang up, by the index of their shot. */
-function startHangUps(shots: readonly Shot[], exchanges: readonly Exchange[]): ReadonlyMap<number, NodeJS.Timeout> {
-  const timers = new Map<number, NodeJS.Timeout>();
+/** `timers` holds them by the index of their shot. */
+function startHangUps(
+  timers: Map<number, NodeJS.Timeout>,
+  shots: readonly Shot[],
+  exchanges: readonly Exchange[],
+): void {
   for (const [index, exchange] of exchanges.entries()) {
     const afterMs = shots[index]?.abortAfterMs ?? null;
-    if (afterMs !== null)
-      timers.set(
-        index,
-        setTimeout(() => exchange.abort(), afterMs),
-      );
+    if (afterMs === null) continue;
+    const timer = setTimeout(() => exchange.abort(), afterMs);
+    timers.set(index, timer);
   }
-  return timers;
 }
 
 /** An answer that came before the release completed nothing before it was let go. */
