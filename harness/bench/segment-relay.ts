@@ -1,7 +1,7 @@
 /**
  * A TCP relay before an HTTP/2 server. It tells in how many pieces the last frames of the requests came
- * through: each piece is what one read of the socket gave. The relay is idle when the release comes, so a
- * second write would be a second piece.
+ * through: each piece is what one read of the socket gave. The relay is idle when the release comes and reads
+ * at once, so separate writes are separate pieces, unless they follow each other within microseconds.
  */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";

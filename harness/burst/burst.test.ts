@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Gate } from "../event.ts";
 import type { HttpRequest } from "../operation.ts";
@@ -111,14 +110,15 @@ test("one replica that is down takes nothing from the others", async () => {
 
 test("what cannot be written down ends the burst, and nothing is left open", async () => {
   await using server = await RawServer.start(mannered);
-  const shots = ["/answers", "/stalls", "/stalls"].map((path) => shot(path));
+  const timers = countOf("Timeout");
+  const shots = ["/answers", "/stalls", "/stalls"].map((path) => shot(path, { abortAfterMs: 60_000 }));
   const full = () => {
     throw new Error("the disk is full");
   };
   const fired = burst(shots, { ...options, gate: "last-body-byte", timeoutMs: 60_000, urls: [server.url] }, full);
   await expect(fired).rejects.toThrow("the disk is full");
   await untilNothingIsOpen([server]);
-  await sleep(20);
+  expect(countOf("Timeout")).toBeLessThanOrEqual(timers);
 });
 
 test("HTTP/2: one connection for each replica, and none of them stays", async () => {

@@ -16,6 +16,11 @@ import { Http2Connection } from "./http2-exchange.ts";
 const SETTLE_MS = 3;
 const SETTLE_MS_EACH = 0.2;
 const SETTLE_MS_MAX = 100;
+/**
+ * After the release we sleep, so that the target gets the processor: on a busy machine it shares ours, and what
+ * we do then lies between its first arrival and its last.
+ */
+const YIELD_MS = 2;
 /** A target that does not even take the connections is not waited for longer. */
 const ARM_MS = 6_000;
 
@@ -61,21 +66,28 @@ export async function burst(
   };
   options.signal?.addEventListener("abort", stop);
   if (options.signal?.aborted) stop();
+  const hangUps = new Map<number, NodeJS.Timeout>();
   try {
     await atTheGate(exchanges, connections);
     if (options.gate !== "none") await sleep(settleMs(exchanges.length, performance.now() - openedAt));
+    const completedAt = exchanges.map(({ outcome }) => outcome.then(() => options.now()));
     const releasedAt = releaseAll(exchanges, options.now);
+    startHangUps(hangUps, shots, exchanges);
+    if (exchanges.length > 1) await sleep(YIELD_MS);
+    for (const exchange of exchanges) exchange.startClock();
     // Awaited here: what is still open closes when this function ends.
     return await Promise.all(
       exchanges.map(async (exchange, index) => {
-        const outcome = await outcomeOf(exchange, shots[index]?.abortAfterMs ?? null);
-        const landed = { releasedAt: releasedAt[index] ?? 0, completedAt: options.now(), outcome };
+        const outcome = await exchange.outcome;
+        clearTimeout(hangUps.get(index));
+        const landed = landedOf(outcome, releasedAt[index] ?? 0, (await completedAt[index]) ?? 0);
         onLanded(index, landed);
         return landed;
       }),
     );
   } finally {
     options.signal?.removeEventListener("abort", stop);
+    for (const timer of hangUps.values()) clearTimeout(timer);
     hangUp();
   }
 }
@@ -97,29 +109,40 @@ function settleMs(exchanges: number, armingMs: number): number {
   return Math.min(Math.max(SETTLE_MS + exchanges * SETTLE_MS_EACH, armingMs), SETTLE_MS_MAX);
 }
 
-/** One tick: between two writes there is nothing but a look at the clock. */
+/** One tick: between two writes of the release there is nothing but a look at the clock. */
 function releaseAll(exchanges: readonly Exchange[], now: () => Micros): readonly Micros[] {
   const releasedAt = new Array<Micros>(exchanges.length);
+  for (const exchange of exchanges) exchange.rouse();
   for (const [index, exchange] of exchanges.entries()) {
     exchange.letGo();
     releasedAt[index] = now();
   }
-  for (const exchange of exchanges) exchange.startClock();
   return releasedAt;
+}
+
+/** `timers` holds them by the index of their shot. */
+function startHangUps(
+  timers: Map<number, NodeJS.Timeout>,
+  shots: readonly Shot[],
+  exchanges: readonly Exchange[],
+): void {
+  for (const [index, exchange] of exchanges.entries()) {
+    const afterMs = shots[index]?.abortAfterMs ?? null;
+    if (afterMs === null) continue;
+    const timer = setTimeout(() => exchange.abort(), afterMs);
+    timers.set(index, timer);
+  }
+}
+
+/** An answer that came before the release completed nothing before it was let go. */
+function landedOf(outcome: Outcome, releasedAt: Micros, completedAt: Micros): Landed {
+  return { releasedAt, completedAt: Math.max(completedAt, releasedAt), outcome };
 }
 
 function at(urls: readonly URL[], replica: number): URL {
   const url = urls[replica % Math.max(urls.length, 1)];
   if (url === undefined) throw new Error("the burst has no URL to go to");
   return url;
-}
-
-async function outcomeOf(exchange: Exchange, abortAfterMs: number | null): Promise<Outcome> {
-  if (abortAfterMs === null) return exchange.outcome;
-  const timer = setTimeout(() => exchange.abort(), abortAfterMs);
-  const outcome = await exchange.outcome;
-  clearTimeout(timer);
-  return outcome;
 }
 
 /** One HTTP/2 connection for each replica that a burst goes to. */

@@ -20,10 +20,12 @@ const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 const RECORDED_BYTES_MAX = 16 * 1024;
 
 export interface Exchange {
-  /** Everything but the held bytes is on its way, or the exchange already has its outcome. */
+  /** Everything but the held bytes and the one before them is on its way, or the exchange already has its outcome. */
   readonly armed: Promise<void>;
   /** Writes the held bytes, and from then on waits no longer than the limit. */
   release(): void;
+  /** Wakes the target, right before a burst is let go. The held bytes stay. */
+  rouse(): void;
   /** The first half of a release: the write and nothing else. A burst does all of these before any second half. */
   letGo(): void;
   /** The second half. */
@@ -52,6 +54,7 @@ export function openExchange(base: URL, request: HttpRequest, options: ExchangeO
   else receive(written, opened, settlement, options.bytesMax);
   return exchangeOf(settlement, options, {
     armed: arm(written, opened, socket, options.gate, settlement),
+    rouse: () => socket.rouse(),
     letGo: () => socket.release(),
   });
 }
@@ -60,7 +63,7 @@ export function openExchange(base: URL, request: HttpRequest, options: ExchangeO
 export function exchangeOf(
   settlement: Settlement,
   { timeoutMs }: ExchangeOptions,
-  own: Pick<Exchange, "armed" | "letGo">,
+  own: Pick<Exchange, "armed" | "rouse" | "letGo">,
 ): Exchange {
   const startClock = () => settlement.startClock(timeoutMs);
   return {

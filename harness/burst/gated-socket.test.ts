@@ -20,6 +20,7 @@ for (const gate of gates) {
     await using server = await RawServer.start(answerWhole);
     const exchange = openExchange(server.url, request, { gate, timeoutMs: 5_000 });
     await exchange.armed;
+    exchange.rouse();
     const expected = await settledReceipt(server);
     exchange.release();
     expect(await exchange.outcome).toMatchObject({ kind: "responded", status: 201 });
@@ -29,6 +30,20 @@ for (const gate of gates) {
     expect(all.endsWith(`\r\n\r\n${Buffer.from(request.body).toString("latin1")}`)).toBe(true);
   });
 }
+
+test("the byte that rouses the target is sent once, by then or by the release", async () => {
+  for (const rousings of [0, 1, 2]) {
+    await using server = await RawServer.start(answerWhole);
+    const exchange = openExchange(server.url, post('{"amount":1999}'), { gate: "last-body-byte", timeoutMs: 5_000 });
+    await exchange.armed;
+    for (let times = 0; times < rousings; times += 1) exchange.rouse();
+    expect(await settledReceipt(server)).toMatch(rousings === 0 ? /\{"amount":199$/ : /\{"amount":1999$/);
+    exchange.release();
+    exchange.rouse();
+    expect(await exchange.outcome).toMatchObject({ kind: "responded", status: 201 });
+    expect(server.received).toMatch(/\r\n\r\n\{"amount":1999\}$/);
+  }
+});
 
 test("a release before everything stands at the gate opens it: the request goes out whole", async () => {
   await using server = await RawServer.start(answerWhole);

@@ -78,6 +78,8 @@ export class Http2Connection implements Disposable {
     if (!(stream instanceof Error) && body.length > 1) stream.write(body.subarray(0, -1));
     return exchangeOf(settlement, options, {
       armed: Promise.resolve(),
+      // One segment lets them all go; there is no gap to close.
+      rouse: () => undefined,
       letGo: () => {
         if (!(stream instanceof Error)) stream.end(body.subarray(-1));
       },
