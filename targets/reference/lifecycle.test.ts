@@ -294,8 +294,6 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     expect(await recordsOf(identity.key)).toMatchObject([{ state: "in_progress", response_status: null }]);
     await store.steps.complete(one.pool, held.claim, effect);
     expect(await effectsOf(identity.key)).toBe(1);
-    await expect(store.steps.complete(one.pool, held.claim, effect)).rejects.toBeInstanceOf(ClaimLost);
-    expect(await effectsOf(identity.key)).toBe(1);
   });
 
   test("a token is never given twice, not even after its record was forgotten", async () => {
