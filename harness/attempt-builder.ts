@@ -15,6 +15,8 @@ export interface BuiltAttempt {
   /** As it goes over the wire, secrets included. */
   readonly request: HttpRequest;
   readonly abortAfterMs: number | null;
+  /** It goes through the link that a fault may touch. */
+  readonly isThroughLink: boolean;
 }
 
 /** The part of a stage that attempts are built from. */
@@ -28,6 +30,8 @@ export class AttemptBuilder {
   /** How often a name was made anew, because a burst had to be repeated. */
   readonly #tries = new Map<string, number>();
   readonly #sent = new Set<string>();
+  /** Operations whose attempts pass failpoints. */
+  readonly #placed = new Set<string>();
   #attempts = 0;
   #turn = 0;
 
@@ -58,6 +62,7 @@ export class AttemptBuilder {
       ...lowerCased(caller.headers),
       ...(key !== null && "header" in placement ? { [placement.header.toLowerCase()]: key } : {}),
       ...lowerCased(conditionHeaders),
+      ...(this.#placed.has(plan.operation) ? lowerCased(operation.failpoints?.headers) : {}),
       ...(plan.forged ? Object.fromEntries(contract.internalHeaders.map((name) => [name.toLowerCase(), "true"])) : {}),
     };
     const request: HttpRequest = {
@@ -91,7 +96,16 @@ export class AttemptBuilder {
         body: redacted(request.body, this.#stage.secrets),
       },
     };
-    return { attempt, request, abortAfterMs: plan.abortAfterMs ?? null };
+    return { attempt, request, abortAfterMs: plan.abortAfterMs ?? null, isThroughLink: plan.throughLink ?? false };
+  }
+
+  /** From now on the operation's attempts ask at every phase what is to happen. */
+  place(operation: string): void {
+    this.#placed.add(operation);
+  }
+
+  namesOf(operation: string): Named {
+    return this.#named(operation);
   }
 
   /** True when none of these operations was sent before. */

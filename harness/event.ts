@@ -2,6 +2,7 @@
  * One line of history.ndjson. Everything a verdict rests on is an event, the books included; what is not
  * in here did not happen.
  */
+import type { Account } from "./account.ts";
 import type { Contract } from "./contract.ts";
 import type { Attempt, Micros, Outcome } from "./operation.ts";
 
@@ -20,7 +21,8 @@ export interface RunFacts {
   readonly callerHeaders: Readonly<Record<string, readonly string[]>>;
   readonly endpoints: Readonly<Record<string, EndpointFacts>>;
   readonly contract: Contract;
-  readonly books: { readonly effects: boolean; readonly records: boolean };
+  /** Which books there are; `downstream`: the lab's processor. */
+  readonly books: { readonly effects: boolean; readonly records: boolean; readonly downstream?: boolean };
   /** Key record states that mean completed. */
   readonly completedStates: readonly string[];
 }
@@ -32,6 +34,8 @@ export interface EndpointFacts {
   readonly answer: Readonly<Record<string, string>> | null;
   /** How long the handler takes when asked to be slow, or null. */
   readonly slowMs: number | null;
+  /** The operation calls the processor. */
+  readonly isDownstream?: boolean;
 }
 
 /** A side effect that really happened, as the target's own books show it. */
@@ -69,6 +73,8 @@ export interface Books {
   /** Null where the target has no such books. */
   readonly effects: readonly Effect[] | null;
   readonly records: readonly KeyRecord[] | null;
+  /** What the lab's processor has of this run; left out where the target does not use it. */
+  readonly account?: Account;
   /** Two equal reads with nothing in flight. */
   readonly quiet: boolean;
   /** Why they could not be read, or null. */
@@ -76,6 +82,12 @@ export interface Books {
 }
 
 export type Ending = "done" | "interrupted" | "target-lost" | "failed";
+
+/**
+ * A run has up to two copies of the target, each on a database of its own: one that nothing disturbs, and one
+ * whose processes are killed and whose connections are cut.
+ */
+export type StageName = "calm" | "faulty";
 
 export type Event =
   | { readonly type: "run"; readonly format: 1; readonly at: Micros; readonly run: RunFacts }
@@ -87,6 +99,8 @@ export type Event =
       readonly title: string;
       readonly requirement: string;
       readonly exercises: readonly string[];
+      /** Default: calm. */
+      readonly stage?: StageName;
     }
   | { readonly type: "scenario"; readonly at: Micros; readonly id: string; readonly state: "finished" }
   | {
@@ -96,6 +110,8 @@ export type Event =
       readonly state: "skipped";
       readonly title: string;
       readonly reason: string;
+      /** The lab lacks something that the scenario needs: it was not left out on purpose. */
+      readonly isLacking?: boolean;
     }
   | { readonly type: "invoked"; readonly at: Micros; readonly attempt: Attempt }
   | { readonly type: "completed"; readonly at: Micros; readonly attemptId: string; readonly outcome: Outcome }
@@ -111,16 +127,24 @@ export type Event =
       readonly type: "fault";
       readonly at: Micros;
       readonly scenario: string;
+      /** Tells apart faults of one name. */
+      readonly id?: string;
       readonly fault: string;
-      readonly replica: number;
-      readonly state: "injected" | "healed";
+      readonly replica: number | null;
+      /** Where it is placed: the attempt's operation, and the phase that it was to pass. */
+      readonly operation?: string;
+      readonly phase?: string;
+      /** `armed`: placed and waiting. `injected`: at work from now on. `missed`: it never struck anything. */
+      readonly state: "armed" | "injected" | "healed" | "missed";
     }
   | {
       readonly type: "observed";
       readonly at: Micros;
       /** When the reading began: effects and records are read between then and `at`. Left out: at `at`. */
       readonly from?: Micros;
+      /** Null: the last reading of a stage, which is `stage`, or calm. */
       readonly scenario: string | null;
+      readonly stage?: StageName;
       readonly books: Books;
     }
   | { readonly type: "ended"; readonly at: Micros; readonly ending: Ending; readonly message: string | null };

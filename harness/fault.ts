@@ -1,12 +1,88 @@
-/** A fault is a disturbance that can be injected and is always healed: injecting returns the cure. */
+/**
+ * A fault is a disturbance that can be injected and is always healed: injecting returns the cure. It strikes at
+ * once, or, where the target has failpoints, exactly when one operation passes a phase of its lifecycle.
+ */
+import type { Behaviour } from "./lab/processor/instruction.ts";
+import type { Toxic } from "./toxic.ts";
 
-export type FaultStep =
-  /** The replica's processes stop in mid-work (SIGSTOP) and go on where they were when healed (SIGCONT). */
-  { readonly fault: "pause-replica"; readonly replica: number };
+/** The n-th time (from 1) that an operation passes a phase, whichever attempt or process brings it there. */
+export interface Placement {
+  /** The plan's own name. */
+  readonly operation: string;
+  readonly phase: string;
+  readonly pass: number;
+}
+
+/** Connections between two parts of the lab that a fault can touch. `client`: from the harness to a replica. */
+export const LINKS = ["client", "database", "processor"] as const;
+export type LinkName = (typeof LINKS)[number];
+
+export type FaultStep = (
+  | /** The replica's processes stop in mid-work (SIGSTOP) and go on where they were when healed (SIGCONT). */
+  { readonly fault: "pause-replica" }
+  /** The replica is killed (SIGKILL) and started again when healed. */
+  | { readonly fault: "kill-replica" }
+  /** The process itself waits, fails or stands still at the phase. These are placed, always. */
+  | { readonly fault: "delay"; readonly ms: number }
+  | { readonly fault: "throw" }
+  | { readonly fault: "hang" }
+  /** A link of the replica is down: new connections are refused, those that are open are closed. */
+  | { readonly fault: "link-down"; readonly link: LinkName }
+  /** A link of the replica misbehaves as Toxiproxy can make it. */
+  | { readonly fault: "toxic"; readonly link: LinkName; readonly toxic: Toxic | null }
+  /** The processor misbehaves in the next calls for an operation. */
+  | { readonly fault: "processor"; readonly operation: string; readonly behaviours: readonly Behaviour[] }
+  | { readonly fault: "database"; readonly what: DatabaseFault }
+) & {
+  /** Which replica it strikes. Default: the one that passes the phase, else the first. */
+  readonly replica?: number;
+  /** Without it the fault strikes at once. */
+  readonly at?: Placement;
+  /** For people; default: the fault's own name. */
+  readonly label?: string;
+};
+
+export type StepOf<Name extends FaultStep["fault"]> = Extract<FaultStep, { readonly fault: Name }>;
+
+/**
+ * `terminate-backends`: every session of the target is ended. `crash`: the server is killed and recovers.
+ * `exhaust-pool`: all connections that the server allows are taken. `lock-records`: the key records are locked,
+ * so that statements run into the target's timeout. `serialization-failure`, `deadlock`: the next write to the
+ * key records fails with that error, once.
+ */
+export type DatabaseFault =
+  | "terminate-backends"
+  | "crash"
+  | "exhaust-connections"
+  | "serialization-failure"
+  | "deadlock"
+  | "statement-timeout";
+
+/** What a process is told at a failpoint. */
+export type Directive =
+  | { readonly do: "go" }
+  | { readonly do: "delay"; readonly ms: number }
+  | { readonly do: "throw" }
+  | { readonly do: "hang" };
+
+/** What injecting needs to know beside the step. */
+export interface Surroundings {
+  readonly powers: Powers;
+  readonly replica: number;
+  /** The text by which the run names a planned operation. */
+  readonly referenceOf: (operation: string) => string;
+}
+
+export interface Injected {
+  /** For the process that passes the phase; default: it goes on. */
+  readonly directive?: Directive;
+  /** False when it turns out that the fault never struck anything; undefined: it strikes by being there. */
+  readonly heal: () => Promise<boolean | undefined>;
+}
 
 export interface Fault<Step extends FaultStep = FaultStep> {
   readonly id: Step["fault"];
-  inject(step: Step, powers: Powers): Promise<Cure>;
+  inject(step: Step, surroundings: Surroundings): Promise<Injected>;
 }
 
 export type Cure = () => Promise<void>;
@@ -15,4 +91,17 @@ export type Cure = () => Promise<void>;
 export interface Powers {
   readonly pause?: (replica: number) => Promise<void>;
   readonly resume?: (replica: number) => Promise<void>;
+  readonly kill?: (replica: number) => Promise<void>;
+  /** Resolves when the replica is ready again. */
+  readonly restart?: (replica: number) => Promise<void>;
+  /** A link of a replica, where it leads through Toxiproxy. */
+  readonly link?: (name: LinkName, replica: number) => FaultyLink | null;
+  /** Tells the processor how to treat the next calls for a reference; the cure tells how many were so treated. */
+  readonly instruct?: (reference: string, behaviours: readonly Behaviour[]) => Promise<() => Promise<number>>;
+  readonly database?: (what: DatabaseFault) => Promise<Cure>;
+}
+
+export interface FaultyLink {
+  add(toxic: Toxic): Promise<Cure>;
+  cut(): Promise<Cure>;
 }

@@ -2,8 +2,9 @@
  * A history is what a run recorded, arranged for judging: attempts joined with their outcomes, grouped by
  * effective key and by operation, beside the books. It is built in one pass and never changed.
  */
+import type { Account, Call, Charge } from "./account.ts";
 import type { Contract } from "./contract.ts";
-import type { Books, Effect, Ending, Event, KeyRecord, RaceReceipt, RunFacts } from "./event.ts";
+import type { Books, Effect, Ending, Event, KeyRecord, RaceReceipt, RunFacts, StageName } from "./event.ts";
 import type { Attempt, Micros, Outcome } from "./operation.ts";
 
 /** An attempt with its outcome. */
@@ -31,12 +32,23 @@ export interface OperationRecord {
   readonly attempts: readonly Recorded[];
 }
 
-/** A time in which a fault was at work on a replica. */
+/** A time in which a fault was at work. */
 export interface FaultWindow {
+  readonly id: string;
   readonly fault: string;
-  readonly replica: number;
+  /** Null: it strikes no single replica. */
+  readonly replica: number | null;
+  /** Where it struck, if it was placed. */
+  readonly operation: string | null;
+  readonly phase: string | null;
   readonly from: Micros;
   readonly until: Micros;
+}
+
+/** What the processor did for one operation. */
+export interface Downstream {
+  readonly calls: readonly Call[];
+  readonly charges: readonly Charge[];
 }
 
 export interface Observation {
@@ -58,6 +70,8 @@ export interface ScenarioFacts {
   readonly requirement: string;
   readonly exercises: readonly string[];
   readonly skipped: string | null;
+  /** It was skipped because the lab lacks something. */
+  readonly isLacking: boolean;
   readonly finished: boolean;
   /** Bursts that never overlapped, however often they were repeated. */
   readonly unraced: number;
@@ -72,10 +86,16 @@ export interface History {
   readonly operations: readonly OperationRecord[];
   readonly receipts: readonly RaceReceipt[];
   readonly faults: readonly FaultWindow[];
+  /** Faults that were to strike and never did, in words. */
+  readonly missedFaults: readonly string[];
   /** Reads of the books during the scenario, in order. */
   readonly observations: readonly Observation[];
-  /** Effects by reference, from the last quiet read of the run. */
+  /** Effects by reference, from the last quiet read of the stage. */
   readonly effects: GroundTruth<ReadonlyMap<string, readonly Effect[]>>;
+  /** States of key records by key, from the same reading. */
+  readonly records: GroundTruth<ReadonlyMap<string, readonly string[]>>;
+  /** What the processor has by reference, from the same reading. */
+  readonly downstream: GroundTruth<ReadonlyMap<string, Downstream>>;
 }
 
 /** A whole run: one history for each scenario, since no key crosses scenarios. */
@@ -96,9 +116,13 @@ export interface RunHistory {
 
 interface Draft {
   facts: ScenarioFacts;
+  stage: StageName;
   attempts: Recorded[];
   receipts: RaceReceipt[];
   faults: FaultWindow[];
+  /** Armed, and not struck yet. */
+  armed: Map<string, string>;
+  missed: string[];
   observations: { from: Micros; at: Micros; books: Books }[];
 }
 
@@ -113,7 +137,7 @@ export class HistoryBuilder {
   #run: RunFacts | null = null;
   readonly #drafts = new Map<string, Draft>();
   readonly #open = new Map<string, { attempt: Attempt; at: Micros }>();
-  #final: Books | null = null;
+  readonly #finals = new Map<StageName, Books>();
   #ending: Ending | "cut" = "cut";
   #endingMessage: string | null = null;
   #last: Micros = 0;
@@ -147,7 +171,7 @@ export class HistoryBuilder {
         this.#fault(event);
         return;
       case "observed":
-        if (event.scenario === null) this.#final = event.books;
+        if (event.scenario === null) this.#finals.set(event.stage ?? "calm", event.books);
         else this.#observed(event.scenario, event);
         return;
       case "ended":
@@ -171,9 +195,16 @@ export class HistoryBuilder {
       ([type, count]) => `${count} event(s) of the unknown type ${JSON.stringify(type)} were passed over`,
     );
     const run = this.#run;
-    const finalEffects = this.#final?.effects ? effectsByReference(this.#final.effects) : null;
+    const truths = new Map<StageName, Truths>();
+    const truthsOf = (stage: StageName, facts: RunFacts): Truths => {
+      const known = truths.get(stage) ?? truthsIn(facts, this.#finals.get(stage) ?? null);
+      truths.set(stage, known);
+      return known;
+    };
     const scenarios =
-      run === null ? [] : [...this.#drafts.values()].map((draft) => this.#history(run, draft, finalEffects));
+      run === null
+        ? []
+        : [...this.#drafts.values()].map((draft) => this.#history(run, draft, truthsOf(draft.stage, run)));
     return {
       run,
       scenarios,
@@ -187,7 +218,7 @@ export class HistoryBuilder {
     };
   }
 
-  #history(run: RunFacts, draft: Draft, finalEffects: ReadonlyMap<string, readonly Effect[]> | null): History {
+  #history(run: RunFacts, draft: Draft, truths: Truths): History {
     const attempts = draft.attempts.sort((one, other) => one.invokedAt - other.invokedAt);
     return {
       run,
@@ -198,13 +229,14 @@ export class HistoryBuilder {
       operations: operationsOf(attempts),
       receipts: draft.receipts,
       faults: draft.faults,
+      missedFaults: [...draft.missed, ...draft.armed.values()],
       observations: draft.observations.map(({ from, at, books }) => ({
         from,
         at,
         effects: books.effects ? effectsByReference(books.effects) : null,
         records: books.records,
       })),
-      effects: groundTruth(run.books.effects, this.#final, finalEffects),
+      ...truths,
     };
   }
 
@@ -214,10 +246,17 @@ export class HistoryBuilder {
       case "started": {
         const { title, requirement, exercises } = event;
         draft.facts = { ...draft.facts, title, requirement, exercises };
+        draft.stage = event.stage ?? "calm";
         return;
       }
       case "skipped":
-        draft.facts = { ...draft.facts, title: event.title, skipped: event.reason, finished: true };
+        draft.facts = {
+          ...draft.facts,
+          title: event.title,
+          skipped: event.reason,
+          isLacking: event.isLacking ?? false,
+          finished: true,
+        };
         return;
       case "finished":
         draft.facts = { ...draft.facts, finished: true };
@@ -236,14 +275,26 @@ export class HistoryBuilder {
   }
 
   #fault(event: Extract<Event, { type: "fault" }>): void {
-    const { faults } = this.#draft(event.scenario);
-    if (event.state === "injected") {
-      faults.push({ fault: event.fault, replica: event.replica, from: event.at, until: Infinity });
-      return;
+    const draft = this.#draft(event.scenario);
+    const { fault, replica, operation = null, phase = null } = event;
+    const id = event.id ?? `${fault} ${replica}`;
+    switch (event.state) {
+      case "armed":
+        draft.armed.set(id, `${fault} at ${phase} of ${operation}`);
+        return;
+      case "injected":
+        draft.armed.delete(id);
+        draft.faults.push({ id, fault, replica, operation, phase, from: event.at, until: Infinity });
+        return;
+      case "missed":
+        draft.missed.push(fault);
+        return;
+      case "healed": {
+        const index = draft.faults.findLastIndex((window) => window.id === id);
+        const window = draft.faults[index];
+        if (window) draft.faults[index] = { ...window, until: event.at };
+      }
     }
-    const index = faults.findLastIndex(({ fault, replica }) => fault === event.fault && replica === event.replica);
-    const window = faults[index];
-    if (window) faults[index] = { ...window, until: event.at };
   }
 
   #observed(scenario: string, { at, from, books }: Extract<Event, { type: "observed" }>): void {
@@ -259,28 +310,85 @@ export class HistoryBuilder {
       requirement: "",
       exercises: [],
       skipped: null,
+      isLacking: false,
       finished: false,
       unraced: 0,
     };
-    const draft: Draft = { facts, attempts: [], receipts: [], faults: [], observations: [] };
+    const draft: Draft = {
+      facts,
+      stage: "calm",
+      attempts: [],
+      receipts: [],
+      faults: [],
+      armed: new Map(),
+      missed: [],
+      observations: [],
+    };
     this.#drafts.set(id, draft);
     return draft;
   }
 }
 
-function groundTruth(
+type Truths = Pick<History, "effects" | "records" | "downstream">;
+
+function truthsIn(run: RunFacts, final: Books | null): Truths {
+  const { books } = run;
+  return {
+    effects: groundTruth(books.effects, final, "effects", final?.effects && effectsByReference(final.effects)),
+    records: groundTruth(books.records, final, "key records", final?.records && statesByKey(final.records)),
+    downstream: groundTruth(
+      books.downstream ?? false,
+      final,
+      "the processor's account",
+      final?.account && downstreamByReference(final.account),
+    ),
+  };
+}
+
+function groundTruth<Value>(
   hasBooks: boolean,
   final: Books | null,
-  effects: ReadonlyMap<string, readonly Effect[]> | null,
-): GroundTruth<ReadonlyMap<string, readonly Effect[]>> {
-  if (!hasBooks) return { known: false, absent: true, reason: "the target file names no books (effects)" };
+  what: string,
+  value: Value | null | undefined,
+): GroundTruth<Value> {
+  if (!hasBooks) return { known: false, absent: true, reason: `the target file names no books (${what})` };
   if (final === null) return { known: false, absent: false, reason: "the books were never read to the end" };
   if (final.failure !== null) {
     return { known: false, absent: false, reason: `the books could not be read: ${final.failure}` };
   }
   if (!final.quiet) return { known: false, absent: false, reason: "the system never became quiet" };
-  if (effects === null) return { known: false, absent: false, reason: "the last reading holds no effects" };
-  return { known: true, value: effects };
+  if (value === null || value === undefined) {
+    return { known: false, absent: false, reason: `the last reading holds no ${what}` };
+  }
+  return { known: true, value };
+}
+
+function statesByKey(records: readonly KeyRecord[]): ReadonlyMap<string, readonly string[]> {
+  const byKey = new Map<string, string[]>();
+  for (const { key, state } of records) {
+    const known = byKey.get(key);
+    if (known) known.push(state);
+    else byKey.set(key, [state]);
+  }
+  return byKey;
+}
+
+/** A status query may come before any call that names the operation: it belongs to whoever uses its key later. */
+function downstreamByReference({ calls, charges }: Account): ReadonlyMap<string, Downstream> {
+  const referenceOfKey = new Map<string, string>();
+  for (const { key, reference } of calls) if (key !== null && reference !== null) referenceOfKey.set(key, reference);
+  const byReference = new Map<string, { calls: Call[]; charges: Charge[] }>();
+  const at = (reference: string): { calls: Call[]; charges: Charge[] } => {
+    const known = byReference.get(reference) ?? { calls: [], charges: [] };
+    byReference.set(reference, known);
+    return known;
+  };
+  for (const call of calls) {
+    const reference = call.reference ?? (call.key === null ? undefined : referenceOfKey.get(call.key));
+    if (reference !== undefined) at(reference).calls.push(call);
+  }
+  for (const charge of charges) at(charge.reference).charges.push(charge);
+  return byReference;
 }
 
 function groupsOf(attempts: readonly Recorded[]): readonly KeyGroup[] {

@@ -63,7 +63,8 @@ export function judge(history: RunHistory, invariants: readonly Invariant[]): Ju
 function judgeScenario(history: History, invariants: readonly Invariant[]): ScenarioVerdict {
   const { scenario } = history;
   if (scenario.skipped !== null && history.attempts.length === 0) {
-    return { history, result: "skip", reasons: [scenario.skipped], findings: [] };
+    const result = scenario.isLacking ? "inconclusive" : "skip";
+    return { history, result, reasons: [scenario.skipped], findings: [] };
   }
   const findings = invariants.map((invariant): Finding => {
     const level = history.contract.levels[invariant.id] ?? invariant.level;
@@ -79,11 +80,14 @@ function weight({ verdict, level }: Finding): Result {
   return verdict.result === "fail" && level !== "must" ? "pass" : verdict.result;
 }
 
-function scenarioReasons({ scenario, attempts, faults }: History): string[] {
+function scenarioReasons({ scenario, attempts, faults, missedFaults }: History): string[] {
   const reasons: string[] = [];
   if (!scenario.finished) reasons.push("the scenario was not played to its end");
   if (attempts.length === 0) reasons.push("no attempt was made");
   if (scenario.unraced > 0) reasons.push(`${scenario.unraced} burst(s) never overlapped, however often repeated`);
+  if (missedFaults.length > 0) {
+    reasons.push(`${missedFaults.length} fault(s) never struck: ${[...new Set(missedFaults)].slice(0, 3).join("; ")}`);
+  }
   const unanswered = attempts.filter((recorded) => isUnexplained(recorded, faults));
   if (unanswered.length > attempts.length * UNANSWERED_SHARE_MAX) {
     const how = [...new Set(unanswered.map(({ outcome }) => describe(outcome)))].join(", ");

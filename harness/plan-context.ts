@@ -29,15 +29,24 @@ export function planContextOf(target: Target, running: RunningTarget, size: RunS
     gates,
     replicas: running.urls.length,
     canPause: running.powers.pause !== undefined,
+    canKill: running.powers.kill !== undefined,
+    hasDatabase: running.powers.database !== undefined,
+    hasProcessor: running.powers.instruct !== undefined,
+    links: running.links,
     callers: nonEmpty(Object.keys(file.callers)),
     endpoints: nonEmpty(
-      Object.entries(file.operations).map(([name, operation]) => endpointOf(name, operation, target)),
+      Object.entries(file.operations).map(([name, operation]) => endpointOf(name, operation, target, running)),
     ),
     contract,
   };
 }
 
-function endpointOf(name: string, operation: TargetOperation, { contract }: Target): Endpoint {
+function endpointOf(
+  name: string,
+  operation: TargetOperation,
+  { contract }: Target,
+  { failpoints }: RunningTarget,
+): Endpoint {
   return {
     name,
     fields: changeableFields(operation),
@@ -48,6 +57,8 @@ function endpointOf(name: string, operation: TargetOperation, { contract }: Targ
     query: operation.query ?? null,
     slowMs: operation.slow?.ms ?? null,
     canFail: operation.fails !== undefined,
+    phases: failpoints === null ? [] : (operation.failpoints?.phases ?? []),
+    isDownstream: operation.downstream,
   };
 }
 

@@ -6,10 +6,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AttemptBuilder, type BuiltAttempt } from "./attempt-builder.ts";
 import { burst, type Landed } from "./burst/burst.ts";
 import { type Flight, receiptOf } from "./burst/receipt.ts";
+import { Disturbance } from "./disturbance.ts";
 import type { Gate } from "./event.ts";
 import { isFinal, RESOLVE_MARGIN_MS } from "./evidence/persistence.ts";
 import { Failure } from "./fail.ts";
-import { faults } from "./faults/list.ts";
 import type { Outcome } from "./operation.ts";
 import type { AttemptPlan, Scenario, Step } from "./scenario.ts";
 import { redactedOutcome } from "./secrets.ts";
@@ -30,7 +30,8 @@ const TIMEOUT_WEIGHT = 20;
 export async function play(stage: Stage, scenario: Scenario, steps: readonly Step[]): Promise<void> {
   const player = new Player(stage, scenario.id);
   const { id, title, requirement, exercises } = scenario;
-  stage.journal.record({ type: "scenario", at: stage.now(), id, state: "started", title, requirement, exercises });
+  const started = { id, title, requirement, exercises, stage: stage.name } as const;
+  stage.journal.record({ type: "scenario", at: stage.now(), state: "started", ...started });
   try {
     await player.play(steps);
   } finally {
@@ -44,6 +45,7 @@ class Player {
   readonly #scenario: string;
   readonly #builder: AttemptBuilder;
   #started: Promise<unknown>[] = [];
+  #faults = 0;
   #faultsAtWork = 0;
   #lostWeight = 0;
 
@@ -139,16 +141,21 @@ class Player {
   }
 
   async #during({ fault, steps }: Extract<Step, { do: "during" }>): Promise<void> {
-    const event = { type: "fault", scenario: this.#scenario, fault: fault.fault, replica: fault.replica } as const;
-    const cure = await faults[fault.fault].inject(fault, this.#stage.running.powers);
+    this.#faults += 1;
+    const disturbance = await Disturbance.begin({
+      stage: this.#stage,
+      scenario: this.#scenario,
+      id: `${this.#scenario}/f${this.#faults}`,
+      step: fault,
+      namesOf: (operation) => this.#builder.namesOf(operation),
+    });
     this.#faultsAtWork += 1;
-    this.#stage.journal.record({ ...event, at: this.#stage.now(), state: "injected" });
+    if (fault.at !== undefined) this.#builder.place(fault.at.operation);
     try {
       await this.play(steps);
     } finally {
-      await cure();
+      await disturbance.heal();
       this.#faultsAtWork -= 1;
-      this.#stage.journal.record({ ...event, at: this.#stage.now(), state: "healed" });
     }
   }
 
@@ -164,7 +171,12 @@ class Player {
     const { journal, running, secrets, now, timeoutMs, signal } = this.#stage;
     for (const { attempt } of built) journal.record({ type: "invoked", at: now(), attempt });
     return burst(
-      built.map(({ attempt, request, abortAfterMs }) => ({ replica: attempt.replica, request, abortAfterMs })),
+      built.map(({ attempt, request, abortAfterMs, isThroughLink }) => ({
+        replica: attempt.replica,
+        request,
+        abortAfterMs,
+        ...(isThroughLink ? { url: linkUrl(running, attempt.replica) } : {}),
+      })),
       { gate, timeoutMs, urls: running.urls, http2Urls: running.http2Urls, now, signal },
       (index, { completedAt, outcome }) => {
         const attemptId = built[index]?.attempt.id ?? "";
@@ -187,6 +199,12 @@ class Player {
       throw new Failure("target-lost", "the target no longer answers: the last attempts in a row got no answer at all");
     }
   }
+}
+
+function linkUrl({ clientLinks }: Stage["running"], replica: number): URL {
+  const url = clientLinks[replica];
+  if (url === undefined) throw new Error(`the plan goes through the link to replica ${replica}, and there is none`);
+  return url;
 }
 
 function isOwnDoing(outcome: Outcome): boolean {

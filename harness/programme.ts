@@ -1,6 +1,7 @@
 /**
- * The order in which the scenarios of a run are played: one after another, those that mostly wait beside
- * them, and those whose fault others would feel alone at the end.
+ * The order in which the scenarios of a run are played: one after another on the copy of the target that
+ * nothing disturbs, those that mostly wait beside them; and at the same time, one after another on the copy
+ * that is there for it, those whose faults others would feel.
  */
 import { planContextOf, type RunSize } from "./plan-context.ts";
 import { play } from "./play.ts";
@@ -9,9 +10,15 @@ import type { Stage } from "./stage.ts";
 
 export type OnScenario = (number: number, of: number, title: string) => void;
 
+export interface Stages {
+  readonly calm: Stage;
+  /** The same as the calm one, where the lab starts no copies. */
+  readonly faulty: Stage;
+}
+
 /** Throws what stopped the first of them; the others are stopped by it too. */
 export async function playAll(
-  stage: Stage,
+  { calm, faulty }: Stages,
   scenarios: readonly Scenario[],
   size: RunSize,
   onScenario: OnScenario,
@@ -24,30 +31,31 @@ export async function playAll(
       await playOne(on, scenario, size);
     }
   };
-  const beside = scenarios.filter((scenario) => scenario.beside);
-  const alone = scenarios.filter((scenario) => scenario.alone);
-  const others = scenarios.filter((scenario) => !scenario.beside && !scenario.alone);
-  await allOrNone(stage, (shared) => [...beside.map((one) => playEach(shared, [one])), playEach(shared, others)]);
-  await playEach(stage, alone);
+  const apart = scenarios.filter((scenario) => scenario.faulty);
+  const beside = scenarios.filter((scenario) => scenario.beside && !scenario.faulty);
+  const others = scenarios.filter((scenario) => !scenario.beside && !scenario.faulty);
+  await allOrNone(calm.signal, (signal) => [
+    ...beside.map((one) => playEach({ ...calm, signal }, [one])),
+    playEach({ ...calm, signal }, others),
+    playEach({ ...faulty, signal }, apart),
+  ]);
 }
 
 async function playOne(stage: Stage, scenario: Scenario, size: RunSize): Promise<void> {
   const plan = scenario.plan(planContextOf(stage.target, stage.running, size, scenario));
-  if ("skip" in plan) {
-    const { id, title } = scenario;
-    stage.journal.record({ type: "scenario", at: stage.now(), id, state: "skipped", title, reason: plan.skip });
-    return;
-  }
+  const { id, title } = scenario;
+  const skipped = { type: "scenario", at: stage.now(), id, state: "skipped", title } as const;
+  if ("skip" in plan) return stage.journal.record({ ...skipped, reason: plan.skip });
+  if ("lacking" in plan) return stage.journal.record({ ...skipped, reason: plan.lacking, isLacking: true });
   await play(stage, scenario, plan);
 }
 
 /** Runs lanes side by side; the first that fails stops the rest, and its error is the one that counts. */
-async function allOrNone(stage: Stage, lanes: (shared: Stage) => readonly Promise<void>[]): Promise<void> {
+async function allOrNone(outer: AbortSignal, lanes: (signal: AbortSignal) => readonly Promise<void>[]): Promise<void> {
   const stop = new AbortController();
-  const shared: Stage = { ...stage, signal: AbortSignal.any([stage.signal, stop.signal]) };
   const failures: unknown[] = [];
   await Promise.all(
-    lanes(shared).map((lane) =>
+    lanes(AbortSignal.any([outer, stop.signal])).map((lane) =>
       lane.catch((error: unknown) => {
         failures.push(error);
         stop.abort();

@@ -7,7 +7,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Contract } from "./contract.ts";
-import type { Ending, EndpointFacts, RunFacts } from "./event.ts";
+import type { Ending, EndpointFacts, RunFacts, StageName } from "./event.ts";
 import { Failure, messageOf } from "./fail.ts";
 import type { Invariant } from "./invariant.ts";
 import { Journal, readHistory } from "./journal.ts";
@@ -15,7 +15,7 @@ import { type Judgement, judge } from "./judge.ts";
 import { Lab, type RunningTarget } from "./lab/lab.ts";
 import type { RunSize } from "./plan-context.ts";
 import { BooksProbe } from "./probes/books.ts";
-import { playAll } from "./programme.ts";
+import { playAll, type Stages } from "./programme.ts";
 import { checkPlainRequests } from "./readiness.ts";
 import type { Scenario } from "./scenario.ts";
 import { redacted, secretsOf } from "./secrets.ts";
@@ -52,21 +52,17 @@ export async function run(
   await clear(options.directory);
   const secrets = secretsOf(target.file);
   {
-    await using lab = await Lab.open(target, {
-      logs: join(options.directory, "logs"),
-      secrets,
-      signal: options.signal,
-      onStep: options.progress.step,
-    });
+    await using labs = await openLabs(target, scenarios, secrets, options);
     await using journal = new Journal(path);
-    const stage = setStage(target, lab.target, journal, secrets, options);
-    journal.record({ type: "run", format: 1, at: stage.now(), run: factsOf(stage, options) });
-    await checkPlainRequests(stage);
-    const { ending, message } = await playToTheEnd(stage, scenarios, options);
+    const stages = setStages(target, labs, journal, secrets, options);
+    const { calm } = stages;
+    journal.record({ type: "run", format: 1, at: calm.now(), run: factsOf(calm, options) });
+    await checkPlainRequests(calm);
+    const { ending, message } = await playToTheEnd(stages, scenarios, options);
     options.progress.step("waiting until the system is quiet");
-    await readBooks(stage);
+    await Promise.all([...new Set([calm, stages.faulty])].map(readBooks));
     const isCut = options.signal.aborted;
-    journal.record({ type: "ended", at: stage.now(), ending: isCut ? "interrupted" : ending, message });
+    journal.record({ type: "ended", at: calm.now(), ending: isCut ? "interrupted" : ending, message });
     options.progress.step("taking the lab down");
   }
   options.progress.step("judging");
@@ -87,57 +83,86 @@ async function clear(directory: string): Promise<void> {
   }
 }
 
-function setStage(
+/** The lab of the calm copy, and that of the faulty one where a scenario needs it. */
+class Labs implements AsyncDisposable {
+  readonly calm: Lab;
+  readonly faulty: Lab | null;
+
+  constructor(calm: Lab, faulty: Lab | null) {
+    this.calm = calm;
+    this.faulty = faulty;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.calm, this.faulty].map((lab) => lab?.[Symbol.asyncDispose]()));
+  }
+}
+
+async function openLabs(
   target: Target,
-  running: RunningTarget,
+  scenarios: readonly Scenario[],
+  secrets: readonly string[],
+  { directory, signal, progress }: RunOptions,
+): Promise<Labs> {
+  const shared = { logs: join(directory, "logs"), secrets, signal, onStep: progress.step };
+  const apart = scenarios.filter(({ faulty }) => faulty);
+  const usesLinks = apart.some((scenario) => scenario.usesLinks);
+  const calm = Lab.open(target, { ...shared, stage: "calm", usesLinks: false });
+  // What is to run once before the replicas may not run twice at once.
+  if (target.file.start?.prepare !== undefined) await calm;
+  const faulty = apart.length === 0 ? null : Lab.open(target, { ...shared, stage: "faulty", usesLinks });
+  const [calmly, faultily] = await Promise.allSettled([calm, faulty]);
+  if (calmly.status === "fulfilled" && faultily.status === "fulfilled") return new Labs(calmly.value, faultily.value);
+  for (const one of [calmly, faultily]) if (one.status === "fulfilled") await one.value?.[Symbol.asyncDispose]();
+  throw calmly.status === "rejected" ? calmly.reason : faultily.status === "rejected" ? faultily.reason : null;
+}
+
+function setStages(
+  target: Target,
+  { calm, faulty }: Labs,
   journal: Journal,
   secrets: readonly string[],
   options: RunOptions,
-): Stage {
+): Stages {
   const runId = `ip${randomBytes(4).toString("hex")}`;
   const began = performance.now();
-  const keys = new Set<string>();
-  const books = new BooksProbe({
-    file: target.file,
-    urls: running.urls,
-    postgres: running.postgres,
-    secrets,
-    signal: options.signal,
-    isOurs: (reference) => reference.startsWith(runId),
-    isOurKey: (key) => keys.has(key),
-  });
   const now = (): number => Math.round((performance.now() - began) * 1000);
-  return {
-    runId,
-    target,
-    running,
-    journal,
-    books,
-    secrets,
-    now,
-    signal: options.signal,
-    timeoutMs: options.timeoutMs,
-    keys,
+  const set = (name: StageName, running: RunningTarget): Stage => {
+    const keys = new Set<string>();
+    const books = new BooksProbe({
+      file: target.file,
+      urls: running.urls,
+      postgres: running.postgres,
+      processor: running.processor,
+      secrets,
+      signal: options.signal,
+      isOurs: (reference) => reference.startsWith(runId),
+      isOurKey: (key) => keys.has(key),
+    });
+    const { signal, timeoutMs } = options;
+    return { name, runId, target, running, journal, books, secrets, now, signal, timeoutMs, keys };
   };
+  const calmStage = set("calm", calm.target);
+  return { calm: calmStage, faulty: faulty === null ? calmStage : set("faulty", faulty.target) };
 }
 
 /** However the playing ends, the run goes on to read the books and to judge what there is. */
 async function playToTheEnd(
-  stage: Stage,
+  stages: Stages,
   scenarios: readonly Scenario[],
   { size, progress, signal }: RunOptions,
 ): Promise<{ ending: Ending; message: string | null }> {
   try {
-    await playAll(stage, scenarios, size, progress.scenario);
+    await playAll(stages, scenarios, size, progress.scenario);
     return { ending: "done", message: null };
   } catch (error) {
     if (signal.aborted) return { ending: "interrupted", message: null };
     const ending = error instanceof Failure && error.code === "target-lost" ? "target-lost" : "failed";
-    return { ending, message: redacted(messageOf(error), stage.secrets) };
+    return { ending, message: redacted(messageOf(error), stages.calm.secrets) };
   }
 }
 
-async function readBooks({ target, books, journal, signal, now }: Stage): Promise<void> {
+async function readBooks({ name, target, books, journal, signal, now }: Stage): Promise<void> {
   // Who interrupts a run does not wait for it to become quiet.
   if (!books.exists || signal.aborted) return;
   try {
@@ -145,7 +170,7 @@ async function readBooks({ target, books, journal, signal, now }: Stage): Promis
     const slowestMs = Math.max(0, ...Object.values(target.file.operations).map(({ slow }) => slow?.ms ?? 0));
     await sleep(slowestMs, undefined, { signal });
     const last = await books.readWhenQuiet(QUIET_WITHIN_MS);
-    journal.record({ type: "observed", at: now(), scenario: null, books: last });
+    journal.record({ type: "observed", at: now(), scenario: null, stage: name, books: last });
   } catch (error) {
     if (!signal.aborted) throw error;
   }
@@ -170,10 +195,15 @@ function factsOf({ runId, target, running }: Stage, options: RunOptions): RunFac
         invalidStatus: operation.invalidStatus,
         answer: operation.answer ?? null,
         slowMs: operation.slow?.ms ?? null,
+        isDownstream: operation.downstream,
       }),
     ),
     contract: contract satisfies Contract,
-    books: { effects: file.effects !== undefined, records: file.records !== undefined },
+    books: {
+      effects: file.effects !== undefined,
+      records: file.records !== undefined,
+      downstream: running.processor !== null,
+    },
     completedStates: file.records?.completed ?? [],
   };
 }

@@ -4,7 +4,7 @@
  */
 import type { Contract } from "./contract.ts";
 import type { Gate } from "./event.ts";
-import type { FaultStep } from "./fault.ts";
+import type { FaultStep, LinkName } from "./fault.ts";
 import type { InvariantId } from "./invariants/list.ts";
 import type { Condition, Payload } from "./operation.ts";
 import type { Random } from "./random.ts";
@@ -19,13 +19,15 @@ export interface Scenario {
   readonly exercises: readonly InvariantId[];
   /** Mostly waits, disturbs nobody: played beside the others. */
   readonly beside?: boolean;
-  /** Has a fault that others would feel: played when nothing else is. */
-  readonly alone?: boolean;
+  /** Has a fault that others would feel: played on the copy of the target that is there for that, one at a time. */
+  readonly faulty?: boolean;
+  /** Some of its faults strike a link. Only for scenarios that are `faulty`. */
+  readonly usesLinks?: boolean;
   plan(context: PlanContext): Plan;
 }
 
-/** The steps, or why this target cannot be put into the situation. */
-export type Plan = readonly Step[] | { readonly skip: string };
+/** The steps, or why this target cannot be put into the situation, or what the lab lacks for it. */
+export type Plan = readonly Step[] | { readonly skip: string } | { readonly lacking: string };
 
 export interface PlanContext {
   readonly random: Random;
@@ -40,10 +42,20 @@ export interface PlanContext {
   readonly replicas: number;
   /** The harness can stop and continue the target's processes. */
   readonly canPause: boolean;
+  readonly canKill: boolean;
+  /** The lab's database is the target's. */
+  readonly hasDatabase: boolean;
+  /** The lab's processor is the target's. */
+  readonly hasProcessor: boolean;
+  /** Links that faults can touch, and for each of the others why they cannot. */
+  readonly links: Readonly<Record<LinkName, LinkState>>;
   readonly callers: readonly [string, ...string[]];
   readonly endpoints: readonly [Endpoint, ...Endpoint[]];
   readonly contract: Contract;
 }
+
+/** `absent`: the target has no such link. `lacking`: the lab has nothing to put into it, in words. */
+export type LinkState = "there" | "absent" | { readonly lacking: string };
 
 /** What a scenario may know of one of the target's operations. */
 export interface Endpoint {
@@ -59,6 +71,10 @@ export interface Endpoint {
   readonly query: string | null;
   readonly slowMs: number | null;
   readonly canFail: boolean;
+  /** Phases at which faults can be placed, in order. */
+  readonly phases: readonly string[];
+  /** It calls the processor. */
+  readonly isDownstream: boolean;
 }
 
 export type Step =
@@ -101,4 +117,6 @@ export interface AttemptPlan {
   readonly forged?: boolean;
   /** The client hangs up this long after the request has left. */
   readonly abortAfterMs?: number;
+  /** Through the link to the replica that a fault of the client's network touches. */
+  readonly throughLink?: boolean;
 }

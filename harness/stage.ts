@@ -1,4 +1,5 @@
 /** Everything a plan is played on: the running target, its books, the clock and the journal. */
+import type { StageName } from "./event.ts";
 import type { Journal } from "./journal.ts";
 import type { RunningTarget } from "./lab/lab.ts";
 import type { Micros } from "./operation.ts";
@@ -6,6 +7,7 @@ import type { BooksProbe } from "./probes/books.ts";
 import type { Target } from "./target.ts";
 
 export interface Stage {
+  readonly name: StageName;
   readonly runId: string;
   readonly target: Target;
   readonly running: RunningTarget;

@@ -65,6 +65,13 @@ const operation = z.strictObject({
     .describe("A query that makes it another request"),
   slow: slow.optional().describe("How to make the handler take its time"),
   fails: condition.optional().describe("How to make the handler fail with a 5xx before any effect"),
+  downstream: z.boolean().default(false).describe("The handler calls the lab's processor (${processor})"),
+  failpoints: condition
+    .extend({ phases: z.array(text(/^[a-z][a-z-]*$/, "a phase such as claimed")).min(1) })
+    .optional()
+    .describe(
+      "Phases at whose boundaries the target asks ${failpoints} what is to happen, in order, and the request headers that turn this on",
+    ),
   answer: z
     .record(z.string(), pointer)
     .optional()
@@ -101,7 +108,13 @@ const start = z.strictObject({
   env: z
     .record(text(/^[^=\0]+$/, "a variable's name"), environmentValue)
     .default({})
-    .describe("${port}, ${http2Port}, ${replica}, ${postgres} and ${redis} are filled in by the lab"),
+    .describe(
+      "${port}, ${http2Port}, ${replica}, ${postgres}, ${redis}, ${processor} and ${failpoints} are filled in by the lab",
+    ),
+  beside: z
+    .record(text(/^[a-z0-9-]+$/, "a name of lower-case letters, digits and dashes"), z.string().min(1))
+    .default({})
+    .describe("Further processes of the target, such as a reconciler: names and commands, one of each"),
   replicas: z.int().min(1).max(16).default(2),
   ready: route,
   readyMs: z.int().min(100).max(600_000).default(20_000),

@@ -25,7 +25,7 @@ const scenario: Scenario = {
     "at-most-one-effect",
     "unrelated-keys-are-unaffected",
   ],
-  alone: true,
+  faulty: true,
 
   plan(context) {
     const endpoint = slowEndpoint(context);

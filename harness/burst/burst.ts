@@ -27,6 +27,8 @@ const ARM_MS = 6_000;
 export interface Shot {
   readonly replica: number;
   readonly request: HttpRequest;
+  /** Instead of the replica's own. */
+  readonly url?: URL;
   /** The client hangs up this long after the release. */
   readonly abortAfterMs: number | null;
 }
@@ -55,7 +57,7 @@ export async function burst(
 ): Promise<readonly Landed[]> {
   using connections = new Http2Connections(options.http2Urls);
   const openedAt = performance.now();
-  const exchanges = shots.map(({ request, replica }) => open(request, replica, options, connections));
+  const exchanges = shots.map((shot) => open(shot, options, connections));
   const hangUp = (): void => {
     for (const exchange of exchanges) exchange.abort();
   };
@@ -92,10 +94,10 @@ export async function burst(
   }
 }
 
-function open(request: HttpRequest, replica: number, options: BurstOptions, connections: Http2Connections): Exchange {
+function open({ request, replica, url }: Shot, options: BurstOptions, connections: Http2Connections): Exchange {
   const { gate, timeoutMs } = options;
   if (gate === "http2") return connections.to(replica).open(request, { gate, timeoutMs });
-  return openExchange(at(options.urls, replica), request, { gate, timeoutMs });
+  return openExchange(url ?? at(options.urls, replica), request, { gate, timeoutMs });
 }
 
 async function atTheGate(exchanges: readonly Exchange[], connections: Http2Connections): Promise<void> {

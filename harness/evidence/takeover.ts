@@ -44,6 +44,7 @@ function pausesByReplica(faults: readonly FaultWindow[]): ReadonlyMap<number, re
   const byReplica = new Map<number, FaultWindow[]>();
   const pauses = faults.filter(({ fault }) => fault === "pause-replica");
   for (const pause of pauses.sort((one, other) => one.from - other.from)) {
+    if (pause.replica === null) continue;
     const known = byReplica.get(pause.replica);
     if (known) known.push(pause);
     else byReplica.set(pause.replica, [pause]);

@@ -36,7 +36,8 @@ function disturbances(faults: readonly FaultWindow[]): (recorded: Recorded) => b
   const others = faults.filter(({ fault }) => fault !== PAUSE);
   const everywhere = faultSpans(others);
   const byReplica = new Map<number, Spans>();
-  for (const replica of new Set(faults.map((window) => window.replica))) {
+  for (const { replica } of faults) {
+    if (replica === null || byReplica.has(replica)) continue;
     const own = faults.filter((window) => window.fault === PAUSE && window.replica === replica);
     byReplica.set(replica, faultSpans([...others, ...own]));
   }

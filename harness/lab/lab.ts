@@ -1,20 +1,30 @@
 /**
  * Brings up what a run needs around its target, and only what the target's file names; takes everything
- * down again when disposed.
+ * down again when disposed. A run opens it once for the calm copy of the target, and once for the faulty one.
  */
 import { mkdir } from "node:fs/promises";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
+import type { StageName } from "../event.ts";
 import { Failure } from "../fail.ts";
-import type { Powers } from "../fault.ts";
+import { LINKS, type LinkName, type Powers } from "../fault.ts";
+import type { LinkState } from "../scenario.ts";
 import { passwordIn } from "../secrets.ts";
 import type { Target, TargetFile } from "../target.ts";
+import { disturbDatabase } from "./database-faults.ts";
+import { Failpoints } from "./failpoints.ts";
 import { Keeper } from "./keeper.ts";
+import { Links } from "./links.ts";
 import { namesIn } from "./names.ts";
 import { startPostgres } from "./postgres.ts";
+import { Processor } from "./processor/processor.ts";
 import { startRedis } from "./redis.ts";
 import { type Replica, startReplicas } from "./replicas.ts";
+import { startToxiproxy } from "./toxiproxy/toxiproxy.ts";
 
 export interface LabOptions {
+  readonly stage: StageName;
+  /** Something is to go through links that faults can touch. */
+  readonly usesLinks: boolean;
   /** Where the logs of everything started are kept. */
   readonly logs: string;
   readonly secrets: readonly string[];
@@ -26,8 +36,14 @@ export interface LabOptions {
 export interface RunningTarget {
   readonly urls: readonly URL[];
   readonly http2Urls: readonly URL[];
+  /** The replicas by way of the client's links; empty where there are none. */
+  readonly clientLinks: readonly URL[];
   /** The lab's database, or null. */
   readonly postgres: string | null;
+  readonly processor: Processor | null;
+  /** Where faults are placed, or null: the target does not ask. */
+  readonly failpoints: Failpoints | null;
+  readonly links: Readonly<Record<LinkName, LinkState>>;
   readonly powers: Powers;
   /** Says which replica has ended, or null while all run. Null always where the harness did not start them. */
   readonly ended: () => string | null;
@@ -44,11 +60,14 @@ export class Lab implements AsyncDisposable {
 
   static async open(target: Target, options: LabOptions): Promise<Lab> {
     const { file } = target;
-    if (file.start === undefined && !needsPostgres(file)) return new Lab(null, alreadyRunning(file));
-    await mkdir(options.logs, { recursive: true });
+    if (file.start === undefined && !needsPostgres(file) && !options.usesLinks) {
+      return new Lab(null, alreadyRunning(file));
+    }
+    const logs = options.stage === "calm" ? options.logs : join(options.logs, options.stage);
+    await mkdir(logs, { recursive: true });
     const keeper = new Keeper();
     try {
-      return new Lab(keeper, await bringUp(keeper, target, options));
+      return new Lab(keeper, await bringUp(keeper, target, { ...options, logs }));
     } catch (error) {
       await keeper[Symbol.asyncDispose]();
       throw error;
@@ -56,69 +75,154 @@ export class Lab implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.target.failpoints?.[Symbol.asyncDispose]();
     await this.#keeper?.[Symbol.asyncDispose]();
   }
 }
 
+/** What the lab provides beside the target. */
+interface Services {
+  readonly postgres: string | null;
+  readonly processor: Processor | null;
+  readonly failpoints: Failpoints | null;
+  readonly redis: string | null;
+  readonly links: Links | null;
+  /** Why there are no links, where some are wanted. */
+  readonly lacking: string | null;
+}
+
 async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Promise<RunningTarget> {
   const { file } = target;
-  const names: Record<string, string> = {};
-  let postgres: string | null = null;
-  if (needsPostgres(file)) {
-    options.onStep("starting PostgreSQL");
-    postgres = (await startPostgres(keeper, options.logs, options)).url;
-    names["postgres"] = postgres;
-  }
+  const services = await startServices(keeper, file, options);
   options.signal.throwIfAborted();
-  if (namesInStart(file).has("redis")) {
-    options.onStep("starting Redis");
-    names["redis"] = await startRedis(keeper, options.logs, options);
-  }
-  if (file.start === undefined) return { ...alreadyRunning(file), postgres };
+  if (file.start === undefined) return withLinks({ ...alreadyRunning(file), postgres: services.postgres }, services);
   options.onStep(`starting ${file.start.replicas} replica(s) of ${file.name}`);
+  const ways = await waysOf(services, file.start.replicas);
   const replicas = await startReplicas(keeper, {
     start: file.start,
     directory: resolve(target.directory, file.start.directory ?? "."),
     logs: options.logs,
-    secrets: [...options.secrets, ...passwordIn(names["redis"] ?? "").filter((text) => text !== "")],
+    secrets: [...options.secrets, ...passwordIn(services.redis ?? "").filter((text) => text !== "")],
     hasHttp2: file.http2 !== undefined,
-    names,
+    names: namesOf(services),
+    namesOfReplica: (replica) => ways[replica] ?? {},
     signal: options.signal,
   });
-  return {
+  const running: RunningTarget = {
+    ...alreadyRunning(file),
     urls: replicas.map(({ url }) => url),
     http2Urls: replicas.flatMap(({ http2Url }) => (http2Url === null ? [] : [http2Url])),
-    postgres,
-    powers: powersOver(replicas),
+    postgres: services.postgres,
+    processor: services.processor,
+    failpoints: services.failpoints,
+    powers: powersOver(replicas, services),
     ended: () => endedReplica(replicas),
   };
+  return withLinks(running, services);
+}
+
+async function startServices(keeper: Keeper, file: TargetFile, options: LabOptions): Promise<Services> {
+  const named = namesInStart(file);
+  const { logs, onStep } = options;
+  let links: Links | null = null;
+  let lacking: string | null = null;
+  if (options.usesLinks) {
+    try {
+      links = new Links(await startToxiproxy(keeper, logs, options));
+    } catch (error) {
+      if (!(error instanceof Failure && error.code === "unavailable")) throw error;
+      lacking = error.message;
+    }
+  }
+  let postgres: string | null = null;
+  if (needsPostgres(file)) {
+    onStep("starting PostgreSQL");
+    postgres = (await startPostgres(keeper, logs, options)).url;
+  }
+  options.signal.throwIfAborted();
+  let redis: string | null = null;
+  if (named.has("redis")) {
+    onStep("starting Redis");
+    redis = await startRedis(keeper, logs, options);
+  }
+  const processor = named.has("processor") ? await Processor.start(keeper, logs, options) : null;
+  const failpoints = named.has("failpoints") ? await Failpoints.open() : null;
+  return { postgres, processor, failpoints, redis, links, lacking };
+}
+
+function namesOf({ postgres, processor, failpoints, redis }: Services): Record<string, string> {
+  const values = { postgres, redis, processor: processor?.url ?? null, failpoints: failpoints?.url ?? null };
+  return Object.fromEntries(Object.entries(values).filter((one): one is [string, string] => one[1] !== null));
+}
+
+/** For each replica the addresses by which it reaches database and processor over links of its own. */
+async function waysOf({ links, postgres, processor }: Services, replicas: number): Promise<Record<string, string>[]> {
+  if (links === null) return [];
+  return Promise.all(
+    Array.from({ length: replicas }, async (_, replica) => {
+      const ways: Record<string, string> = {};
+      if (postgres !== null) ways["postgres"] = (await links.through("database", replica, new URL(postgres))).href;
+      if (processor !== null) {
+        ways["processor"] = (await links.through("processor", replica, new URL(processor.url))).origin;
+      }
+      return ways;
+    }),
+  );
+}
+
+/** Adds the client's links, and says of each link whether it is there. */
+async function withLinks(
+  running: RunningTarget,
+  { links, lacking, postgres, processor }: Services,
+): Promise<RunningTarget> {
+  const exists = { client: true, database: postgres !== null, processor: processor !== null };
+  const stateOf = (name: LinkName): LinkState => {
+    if (!exists[name]) return "absent";
+    if (links !== null) return "there";
+    return lacking === null ? "absent" : { lacking };
+  };
+  const states = Object.fromEntries(LINKS.map((name) => [name, stateOf(name)])) as Record<LinkName, LinkState>;
+  if (links === null) return { ...running, links: states };
+  const clientLinks = await Promise.all(
+    running.urls.map((url, replica) => (url.protocol === "http:" ? links.through("client", replica, url) : url)),
+  );
+  const powers: Powers = { ...running.powers, link: (name, replica) => links.get(name, replica) };
+  return { ...running, clientLinks, links: states, powers };
 }
 
 function alreadyRunning(file: TargetFile): RunningTarget {
   return {
     urls: (file.urls ?? []).map((url) => new URL(url)),
     http2Urls: Array.isArray(file.http2) ? file.http2.map((url) => new URL(url)) : [],
+    clientLinks: [],
     postgres: null,
+    processor: null,
+    failpoints: null,
+    links: { client: "absent", database: "absent", processor: "absent" },
     powers: {},
     ended: () => null,
   };
 }
 
-function powersOver(replicas: readonly Replica[]): Powers {
-  const signal = async (replica: number, name: NodeJS.Signals): Promise<void> => {
-    const found = replicas[replica];
-    if (found === undefined) throw new Failure("usage", `there is no replica ${replica}`);
-    await found.process.signal(name);
+function powersOver(replicas: readonly Replica[], { processor, postgres }: Services): Powers {
+  const at = (number: number): Replica => {
+    const found = replicas[number];
+    if (found === undefined) throw new Failure("usage", `there is no replica ${number}`);
+    return found;
   };
   return {
-    pause: (replica) => signal(replica, "SIGSTOP"),
-    resume: (replica) => signal(replica, "SIGCONT"),
+    pause: (replica) => at(replica).process.signal("SIGSTOP"),
+    resume: (replica) => at(replica).process.signal("SIGCONT"),
+    kill: (replica) => at(replica).kill(),
+    restart: (replica) => at(replica).restart(),
+    ...(processor === null ? {} : { instruct: (reference, behaviours) => processor.instruct(reference, behaviours) }),
+    ...(postgres === null ? {} : { database: (what) => disturbDatabase(postgres, what) }),
   };
 }
 
 function endedReplica(replicas: readonly Replica[]): string | null {
-  for (const [number, { process }] of replicas.entries()) {
-    if (process.exit === null) continue;
+  for (const [number, { process, isKilled }] of replicas.entries()) {
+    if (isKilled || process.exit === null) continue;
     const { signal, code } = process.exit;
     return `replica ${number} ended with ${signal ?? `exit code ${code}`} (its output is in ${process.log})`;
   }
@@ -134,6 +238,9 @@ function needsPostgres(file: TargetFile): boolean {
 }
 
 function namesInStart({ start }: TargetFile): ReadonlySet<string> {
-  const texts = start === undefined ? [] : [start.prepare ?? "", start.command, ...Object.values(start.env)];
+  const texts =
+    start === undefined
+      ? []
+      : [start.prepare ?? "", start.command, ...Object.values(start.beside), ...Object.values(start.env)];
   return new Set(texts.flatMap(namesIn));
 }

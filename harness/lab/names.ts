@@ -1,6 +1,6 @@
 /** What the lab puts in place of `${name}` in a target's commands and environment. */
 
-export const LAB_NAMES = ["port", "http2Port", "replica", "postgres", "redis"] as const;
+export const LAB_NAMES = ["port", "http2Port", "replica", "postgres", "redis", "processor", "failpoints"] as const;
 
 /** Names of single replicas: there are none while `prepare` runs. */
 export const REPLICA_NAMES: readonly string[] = ["port", "http2Port", "replica"] satisfies (typeof LAB_NAMES)[number][];

@@ -28,7 +28,14 @@ async function open(
   const place = join(folder, `run-${runs}`);
   const target = await readTarget(await writeTargetFolder(place, parts));
   const logs = join(place, "logs");
-  const lab = await Lab.open(target, { logs, secrets: secretsOf(target.file), signal, onStep: () => undefined });
+  const lab = await Lab.open(target, {
+    stage: "calm",
+    usesLinks: false,
+    logs,
+    secrets: secretsOf(target.file),
+    signal,
+    onStep: () => undefined,
+  });
   return { lab, logs };
 }
 

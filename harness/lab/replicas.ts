@@ -21,7 +21,13 @@ const BETWEEN_LOOKS_MS = 25;
 export interface Replica {
   readonly url: URL;
   readonly http2Url: URL | null;
+  /** The one that runs now. */
   readonly process: KeptProcess;
+  /** Killed on purpose, and not started again yet. */
+  readonly isKilled: boolean;
+  kill(): Promise<void>;
+  /** On the same ports. Resolves when it is ready again. */
+  restart(): Promise<void>;
 }
 
 export interface ReplicasOptions {
@@ -32,6 +38,8 @@ export interface ReplicasOptions {
   readonly hasHttp2: boolean;
   /** What `${name}` stands for, beside the ports and the replica's number. */
   readonly names: Names;
+  /** What stands for something else in one replica. */
+  readonly namesOfReplica?: (replica: number) => Names;
   readonly signal: AbortSignal;
 }
 
@@ -48,10 +56,17 @@ export async function startReplicas(keeper: Keeper, options: ReplicasOptions): P
       throw error;
     }),
   );
-  const settled = await Promise.allSettled(starting);
+  const settled = await Promise.allSettled([...starting, startBeside(keeper, both)]);
   signal.throwIfAborted();
   failed.signal.throwIfAborted();
-  return settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  return settled.flatMap((one) => (one.status === "fulfilled" && one.value !== undefined ? [one.value] : []));
+}
+
+/** Nobody asks them whether they are ready: what they are for shows in the books. */
+async function startBeside(keeper: Keeper, options: ReplicasOptions): Promise<undefined> {
+  for (const [name, command] of Object.entries(options.start.beside)) {
+    await keeper.start(shell(options, command, options.names, join(options.logs, `${name}.log`)));
+  }
 }
 
 async function checkDirectory(directory: string): Promise<void> {
@@ -83,21 +98,75 @@ async function startReplica(keeper: Keeper, options: ReplicasOptions, number: nu
   for (let tries = 1; ; tries += 1) {
     const port = await freePort();
     const http2Port = options.hasHttp2 ? await freePort() : null;
-    const names = { ...options.names, port: String(port), replica: String(number), http2Port: String(http2Port ?? "") };
-    const process = await keeper.start(shell(options, options.start.command, names, log));
-    const replica: Replica = {
-      url: new URL(`http://127.0.0.1:${port}`),
-      http2Url: http2Port === null ? null : new URL(`http://127.0.0.1:${http2Port}`),
-      process,
+    const names = {
+      ...options.names,
+      ...options.namesOfReplica?.(number),
+      port: String(port),
+      replica: String(number),
+      http2Port: String(http2Port ?? ""),
     };
-    if (await isReady(options, replica, number)) return replica;
+    const command = shell(options, options.start.command, names, log);
+    const replica = new StartedReplica(keeper, options, number, command, { port, http2Port });
+    if (await replica.start()) return replica;
     const lines = await lastLines(log);
     if (tries < START_TRIES && isPortTaken(lines)) continue;
-    throw new Failure(
-      "not-ready",
-      `replica ${number} ended with ${exitInWords(process.exit)} before it was ready; its last lines:\n${lines}`,
-    );
+    throw endedEarly(number, replica.process, lines);
   }
+}
+
+class StartedReplica implements Replica {
+  readonly url: URL;
+  readonly http2Url: URL | null;
+  isKilled = false;
+  readonly #keeper: Keeper;
+  readonly #options: ReplicasOptions;
+  readonly #number: number;
+  readonly #command: StartCommand;
+  #process: KeptProcess | null = null;
+
+  constructor(
+    keeper: Keeper,
+    options: ReplicasOptions,
+    number: number,
+    command: StartCommand,
+    { port, http2Port }: { port: number; http2Port: number | null },
+  ) {
+    this.#keeper = keeper;
+    this.#options = options;
+    this.#number = number;
+    this.#command = command;
+    this.url = new URL(`http://127.0.0.1:${port}`);
+    this.http2Url = http2Port === null ? null : new URL(`http://127.0.0.1:${http2Port}`);
+  }
+
+  get process(): KeptProcess {
+    if (this.#process === null) throw new Error(`replica ${this.#number} was never started`);
+    return this.#process;
+  }
+
+  /** False when it has ended instead of becoming ready. */
+  async start(): Promise<boolean> {
+    this.#process = await this.#keeper.start(this.#command);
+    return isReady(this.#options, this, this.#number);
+  }
+
+  async kill(): Promise<void> {
+    this.isKilled = true;
+    await this.process.signal("SIGKILL");
+    await this.process.exited;
+  }
+
+  async restart(): Promise<void> {
+    if (!(await this.start())) throw endedEarly(this.#number, this.process, await lastLines(this.process.log));
+    this.isKilled = false;
+  }
+}
+
+function endedEarly(number: number, { exit }: KeptProcess, lines: string): Failure {
+  return new Failure(
+    "not-ready",
+    `replica ${number} ended with ${exitInWords(exit)} before it was ready; its last lines:\n${lines}`,
+  );
 }
 
 function exitInWords(exit: Exit | null): string {
@@ -128,7 +197,7 @@ function environment(start: Start, names: Names): Readonly<Record<string, string
 /** True when it answers as it should, false when it has ended. Throws when it does neither in time. */
 async function isReady(
   options: ReplicasOptions,
-  { process, url, http2Url }: Replica,
+  { process, url, http2Url }: Pick<Replica, "process" | "url" | "http2Url">,
   number: number,
 ): Promise<boolean> {
   const { start, signal } = options;

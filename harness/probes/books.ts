@@ -3,6 +3,7 @@
  * operations are kept: a database may be shared.
  */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Account } from "../account.ts";
 import type { Books, Effect, KeyRecord } from "../event.ts";
 import { messageOf } from "../fail.ts";
 import { redacted } from "../secrets.ts";
@@ -33,6 +34,8 @@ export interface BooksOptions {
   readonly urls: readonly URL[];
   /** The lab's database, where the file says `on: postgres`. */
   readonly postgres: string | null;
+  /** The lab's processor, where the target uses it. */
+  readonly processor?: { account(): Promise<Account> } | null;
   readonly secrets: readonly string[];
   /** The run is to stop: readings reject. */
   readonly signal: AbortSignal;
@@ -56,8 +59,12 @@ export class BooksProbe {
     const { signal, secrets } = this.#options;
     const timeoutMs = Math.max(1, Math.round(Math.min(withinMs, READ_MS)));
     try {
-      const [effects, records] = await Promise.all([this.#effects(timeoutMs), this.#records(timeoutMs)]);
-      return { effects, records, quiet: false, failure: null };
+      const [effects, records, account] = await Promise.all([
+        this.#effects(timeoutMs),
+        this.#records(timeoutMs),
+        this.#account(),
+      ]);
+      return { effects, records, ...(account === null ? {} : { account }), quiet: false, failure: null };
     } catch (error) {
       signal.throwIfAborted();
       return { effects: null, records: null, quiet: false, failure: redacted(messageOf(error), secrets) };
@@ -96,6 +103,18 @@ export class BooksProbe {
     if (file.records === undefined) return null;
     const rows = await this.#rows("records", file.records, ["key", "state"], timeoutMs);
     return rows.map(recordOf).filter(({ key }) => isOurKey(key));
+  }
+
+  async #account(): Promise<Account | null> {
+    const { processor, isOurs } = this.#options;
+    if (!processor) return null;
+    const { calls, charges } = await processor.account();
+    const keys = new Set(
+      calls.flatMap(({ key, reference }) => (key !== null && reference !== null && isOurs(reference) ? [key] : [])),
+    );
+    const isOurCall = ({ key, reference }: Account["calls"][number]): boolean =>
+      reference === null ? key !== null && keys.has(key) : isOurs(reference);
+    return { calls: calls.filter(isOurCall), charges: charges.filter(({ reference }) => isOurs(reference)) };
   }
 
   async #rows(
@@ -138,7 +157,8 @@ function isEqual(one: Books, other: Books): boolean {
     one.failure === null &&
     other.failure === null &&
     same(one.effects, other.effects) &&
-    same(one.records, other.records)
+    same(one.records, other.records) &&
+    same(one.account?.calls ?? null, other.account?.calls ?? null)
   );
 }
 

@@ -125,12 +125,13 @@ export class SimulatedPlayer {
 
   *#during({ fault, steps }: Extract<Step, { do: "during" }>): Process {
     const { server, pace } = this.#stage;
-    const event = { type: "fault", scenario: this.#scenario, fault: fault.fault, replica: fault.replica } as const;
-    server.pause(fault.replica);
+    const { replica = 0 } = fault;
+    const event = { type: "fault", scenario: this.#scenario, fault: fault.fault, replica } as const;
+    server.pause(replica);
     yield pace.turn();
     this.#record({ ...event, state: "injected" });
     yield* this.play(steps);
-    server.resume(fault.replica);
+    server.resume(replica);
     yield pace.turn();
     this.#record({ ...event, state: "healed" });
   }

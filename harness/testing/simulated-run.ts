@@ -72,6 +72,10 @@ function runningOf({ file }: Target): RunningTarget {
     http2Urls: [],
     postgres: null,
     powers: { pause: nothing, resume: nothing },
+    processor: null,
+    failpoints: null,
+    clientLinks: [],
+    links: { client: "absent", database: "absent", processor: "absent" },
     ended: () => null,
   };
 }
@@ -88,12 +92,12 @@ function* run(stage: SimulatedStage, { scenarios, size }: SimulationOptions): Pr
 /** In the order of `programme.ts`. */
 function* playAll(stage: SimulatedStage, scenarios: readonly Scenario[], size: RunSize): Process {
   const beside = scenarios.filter((scenario) => scenario.beside);
-  const alone = scenarios.filter((scenario) => scenario.alone);
-  const others = scenarios.filter((scenario) => !scenario.beside && !scenario.alone);
+  const faulty = scenarios.filter((scenario) => scenario.faulty);
+  const others = scenarios.filter((scenario) => !scenario.beside && !scenario.faulty);
   const lanes = [...beside.map((scenario) => [scenario]), others];
   const tasks = lanes.map((lane) => stage.time.start(playEach(stage, lane, size)));
   for (const task of tasks) yield* task.join();
-  yield* playEach(stage, alone, size);
+  yield* playEach(stage, faulty, size);
 }
 
 function* playEach(stage: SimulatedStage, scenarios: readonly Scenario[], size: RunSize): Process {
@@ -101,8 +105,9 @@ function* playEach(stage: SimulatedStage, scenarios: readonly Scenario[], size: 
   for (const scenario of scenarios) {
     const { id, title, requirement, exercises } = scenario;
     const plan = scenario.plan(planContextOf(stage.target, stage.running, size, scenario));
-    if ("skip" in plan) {
-      record({ type: "scenario", at: time.now, id, state: "skipped", title, reason: plan.skip });
+    if ("skip" in plan || "lacking" in plan) {
+      const reason = "skip" in plan ? plan.skip : plan.lacking;
+      record({ type: "scenario", at: time.now, id, state: "skipped", title, reason });
       continue;
     }
     record({ type: "scenario", at: time.now, id, state: "started", title, requirement, exercises });

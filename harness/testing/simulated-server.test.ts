@@ -32,7 +32,7 @@ const entangled: Scenario = {
   title: "Every kind of step",
   requirement: "Whatever happens to one operation, it takes effect once",
   exercises: [],
-  alone: true,
+  faulty: true,
 
   plan({ random, replicas, endpoints: [{ name: endpoint }], callers: [caller], contract: { leaseMs } }) {
     const one = { operation: "one", endpoint, caller, condition: "slow" } as const;
