@@ -76,7 +76,7 @@ export class Disturbance {
       at: stage.now(),
       scenario,
       id,
-      fault: step.label ?? step.fault,
+      fault: step.fault,
       replica: this.#replica,
       ...(at === undefined ? {} : { operation: namesOf(at.operation).operation, phase: at.phase }),
       state,

@@ -17,6 +17,26 @@ export interface Placement {
 export const LINKS = ["client", "database", "processor"] as const;
 export type LinkName = (typeof LINKS)[number];
 
+/** What a link can do, each as Toxiproxy does it; `undisturbed` is the control: the same way with nothing in it. */
+export const NETWORK_FAULTS = [
+  "undisturbed",
+  "latency",
+  "bandwidth",
+  "slicer",
+  "slow-close",
+  "reset-before-arrival",
+  "reset-after-execution",
+  "truncated-answer",
+  "black-hole-request",
+  "black-hole-answer",
+  "link-down",
+] as const;
+export type NetworkFault = (typeof NETWORK_FAULTS)[number];
+
+/** What can fail in the database. */
+export const DATABASE_FAULTS = ["sessions-ended", "database-crash"] as const;
+export type DatabaseFault = (typeof DATABASE_FAULTS)[number];
+
 export type FaultStep = (
   | /** The replica's processes stop in mid-work (SIGSTOP) and go on where they were when healed (SIGCONT). */
   { readonly fault: "pause-replica" }
@@ -26,37 +46,19 @@ export type FaultStep = (
   | { readonly fault: "delay"; readonly ms: number }
   | { readonly fault: "throw" }
   | { readonly fault: "hang" }
-  /** A link of the replica is down: new connections are refused, those that are open are closed. */
-  | { readonly fault: "link-down"; readonly link: LinkName }
-  /** A link of the replica misbehaves as Toxiproxy can make it. */
-  | { readonly fault: "toxic"; readonly link: LinkName; readonly toxic: Toxic | null }
   /** The processor misbehaves in the next calls for an operation. */
   | { readonly fault: "processor"; readonly operation: string; readonly behaviours: readonly Behaviour[] }
-  | { readonly fault: "database"; readonly what: DatabaseFault }
+  | { readonly fault: DatabaseFault }
+  | { readonly fault: NetworkFault; readonly link: LinkName }
 ) & {
   /** Which replica it strikes. Default: the one that passes the phase, else the first. */
   readonly replica?: number;
   /** Without it the fault strikes at once. */
   readonly at?: Placement;
-  /** For people; default: the fault's own name. */
-  readonly label?: string;
 };
 
-export type StepOf<Name extends FaultStep["fault"]> = Extract<FaultStep, { readonly fault: Name }>;
-
-/**
- * `terminate-backends`: every session of the target is ended. `crash`: the server is killed and recovers.
- * `exhaust-pool`: all connections that the server allows are taken. `lock-records`: the key records are locked,
- * so that statements run into the target's timeout. `serialization-failure`, `deadlock`: the next write to the
- * key records fails with that error, once.
- */
-export type DatabaseFault =
-  | "terminate-backends"
-  | "crash"
-  | "exhaust-connections"
-  | "serialization-failure"
-  | "deadlock"
-  | "statement-timeout";
+/** The step of one fault, or of one of several that share a shape. */
+export type StepOf<Name extends FaultStep["fault"]> = FaultStep & { readonly fault: Name };
 
 /** What a process is told at a failpoint. */
 export type Directive =
@@ -98,7 +100,14 @@ export interface Powers {
   readonly link?: (name: LinkName, replica: number) => FaultyLink | null;
   /** Tells the processor how to treat the next calls for a reference; the cure tells how many were so treated. */
   readonly instruct?: (reference: string, behaviours: readonly Behaviour[]) => Promise<() => Promise<number>>;
-  readonly database?: (what: DatabaseFault) => Promise<Cure>;
+  /** The lab's database, where the target uses it. */
+  readonly database?: DatabasePowers;
+}
+
+export interface DatabasePowers {
+  endSessions(): Promise<void>;
+  /** The cure resolves when it has recovered. */
+  crash(): Promise<Cure>;
 }
 
 export interface FaultyLink {

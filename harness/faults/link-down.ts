@@ -1,6 +1,6 @@
 /** A link of a replica is down: what was open on it is closed, new connections are refused. */
 import type { Fault, StepOf } from "../fault.ts";
-import { faultyLink } from "./faulty-link.ts";
+import { faultyLink } from "./network-fault.ts";
 
 export const linkDown: Fault<StepOf<"link-down">> = {
   id: "link-down",

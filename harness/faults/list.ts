@@ -1,14 +1,24 @@
 /** Every fault, by the name that a plan uses. */
 import type { Fault, FaultStep, Injected, StepOf, Surroundings } from "../fault.ts";
-import { database } from "./database.ts";
+import { bandwidth } from "./bandwidth.ts";
+import { blackHoleAnswer } from "./black-hole-answer.ts";
+import { blackHoleRequest } from "./black-hole-request.ts";
+import { databaseCrash } from "./database-crash.ts";
 import { delay } from "./delay.ts";
 import { hang } from "./hang.ts";
 import { killReplica } from "./kill-replica.ts";
+import { latency } from "./latency.ts";
 import { linkDown } from "./link-down.ts";
 import { pauseReplica } from "./pause-replica.ts";
 import { processor } from "./processor.ts";
+import { resetAfterExecution } from "./reset-after-execution.ts";
+import { resetBeforeArrival } from "./reset-before-arrival.ts";
+import { sessionsEnded } from "./sessions-ended.ts";
+import { slicer } from "./slicer.ts";
+import { slowClose } from "./slow-close.ts";
 import { throwError } from "./throw.ts";
-import { toxic } from "./toxic.ts";
+import { truncatedAnswer } from "./truncated-answer.ts";
+import { undisturbed } from "./undisturbed.ts";
 
 const faults: { readonly [Name in FaultStep["fault"]]: Fault<StepOf<Name>> } = {
   "pause-replica": pauseReplica,
@@ -16,15 +26,24 @@ const faults: { readonly [Name in FaultStep["fault"]]: Fault<StepOf<Name>> } = {
   delay,
   throw: throwError,
   hang,
-  "link-down": linkDown,
-  toxic,
   processor,
-  database,
+  "sessions-ended": sessionsEnded,
+  "database-crash": databaseCrash,
+  undisturbed,
+  latency,
+  bandwidth,
+  slicer,
+  "slow-close": slowClose,
+  "reset-before-arrival": resetBeforeArrival,
+  "reset-after-execution": resetAfterExecution,
+  "truncated-answer": truncatedAnswer,
+  "black-hole-request": blackHoleRequest,
+  "black-hole-answer": blackHoleAnswer,
+  "link-down": linkDown,
 };
 
-export function inject<Name extends FaultStep["fault"]>(
-  step: StepOf<Name>,
-  surroundings: Surroundings,
-): Promise<Injected> {
-  return faults[step.fault as Name].inject(step, surroundings);
+export function inject(step: FaultStep, surroundings: Surroundings): Promise<Injected> {
+  // The list's type ties each name to its step; the compiler cannot follow that through an index.
+  const fault = faults[step.fault] as Fault;
+  return fault.inject(step, surroundings);
 }

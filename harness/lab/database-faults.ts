@@ -1,28 +1,24 @@
 /** What the lab can do to its own database while a target uses it. */
 import pg from "pg";
-import { Failure } from "../fail.ts";
-import type { Cure, DatabaseFault } from "../fault.ts";
+import type { DatabasePowers } from "../fault.ts";
 
 const CONNECT_MS = 5_000;
 const RECOVERY_MS = 10_000;
 const BETWEEN_LOOKS_MS = 20;
 
-export async function disturbDatabase(url: string, what: DatabaseFault): Promise<Cure> {
-  switch (what) {
-    case "terminate-backends":
-      await withSession(url, (session) =>
-        session.query(
-          "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
-        ),
-      );
-      return async () => undefined;
-    case "crash":
+export function databasePowers(url: string): DatabasePowers {
+  return {
+    endSessions: () => withSession(url, (session) => session.query(END_SESSIONS)),
+    crash: async () => {
       await crash(url);
       return () => recovered(url);
-    default:
-      throw new Failure("usage", `the database cannot be made to ${what}`);
-  }
+    },
+  };
 }
+
+const END_SESSIONS = `
+  select pg_terminate_backend(pid) from pg_stat_activity
+  where datname = current_database() and pid <> pg_backend_pid()`;
 
 /**
  * One backend is killed as the kernel would kill it: the server takes shared memory for damaged, ends every

@@ -10,7 +10,7 @@ import { LINKS, type LinkName, type Powers } from "../fault.ts";
 import type { LinkState } from "../scenario.ts";
 import { passwordIn } from "../secrets.ts";
 import type { Target, TargetFile } from "../target.ts";
-import { disturbDatabase } from "./database-faults.ts";
+import { databasePowers } from "./database-faults.ts";
 import { Failpoints } from "./failpoints.ts";
 import { Keeper } from "./keeper.ts";
 import { Links } from "./links.ts";
@@ -216,7 +216,7 @@ function powersOver(replicas: readonly Replica[], { processor, postgres }: Servi
     kill: (replica) => at(replica).kill(),
     restart: (replica) => at(replica).restart(),
     ...(processor === null ? {} : { instruct: (reference, behaviours) => processor.instruct(reference, behaviours) }),
-    ...(postgres === null ? {} : { database: (what) => disturbDatabase(postgres, what) }),
+    ...(postgres === null ? {} : { database: databasePowers(postgres) }),
   };
 }
 

@@ -1,0 +1,4 @@
+/** The connection is closed long after its end was asked for. */
+import { networkFault } from "./network-fault.ts";
+
+export const slowClose = networkFault("slow-close", { kind: "slow-close", direction: "downstream", ms: 300 });

@@ -1,0 +1,8 @@
+/** The answer breaks off after its first bytes. */
+import { networkFault } from "./network-fault.ts";
+
+export const truncatedAnswer = networkFault("truncated-answer", {
+  kind: "limit-data",
+  direction: "downstream",
+  bytes: 60,
+});
