@@ -1,13 +1,17 @@
 /** Builds the service; `server.ts` listens. */
-import Fastify, { type FastifyInstance } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { Pool } from "pg";
 import { authenticate } from "./auth.ts";
+import { registerCharges } from "./charges/routes.ts";
 import { closeGracefully } from "./closing.ts";
+import { openFailpoints } from "./failpoints.ts";
 import { idempotency, type Steps } from "./idempotency/plugin.ts";
 import { PROBLEM_TYPE, Problem, problemBody } from "./idempotency/problem.ts";
 import { parseJson } from "./json.ts";
 import { labWorkMs, openLab } from "./lab.ts";
 import { registerOrders } from "./orders/routes.ts";
+import type { Processor } from "./processor/exchange.ts";
+import type { KeyStore } from "./settings.ts";
 
 export interface AppOptions {
   readonly pool: Pool;
@@ -19,6 +23,14 @@ export interface AppOptions {
   readonly workMs: number;
   /** Lets single requests ask for delays and failures. Never in production. */
   readonly lab: boolean;
+  /** Where the lab is asked at failpoints; null: nowhere. */
+  readonly failpointsUrl: string | null;
+  readonly replica: string;
+  /** Null: no charges. */
+  readonly processorUrl: string | null;
+  readonly processorTimeoutMs: number;
+  readonly reconcileTries: number;
+  readonly keyStore: KeyStore;
   readonly http2: boolean;
   readonly steps?: Partial<Steps>;
   readonly logLevel?: "warn" | "silent";
@@ -56,18 +68,36 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 
   closeGracefully(app);
   if (lab) openLab(app);
+  if (lab && options.failpointsUrl !== null) {
+    openFailpoints(app, { url: options.failpointsUrl, replica: options.replica });
+  }
   authenticate(app, options.callers);
-  const { leaseMs, retentionMs, cleanUpEveryMs, steps } = options;
-  await app.register(idempotency, { pool, leaseMs, retentionMs, cleanUpEveryMs, ...(steps ? { steps } : {}) });
-  registerOrders(app, {
+  const { leaseMs, retentionMs, cleanUpEveryMs, steps, reconcileTries } = options;
+  const processor = processorOf(options);
+  await app.register(idempotency, {
     pool,
-    workMs: ({ headers }) => options.workMs + (lab ? labWorkMs(headers) : 0),
+    leaseMs,
+    retentionMs,
+    cleanUpEveryMs,
+    processor,
+    ...(steps ? { steps } : {}),
   });
+  const workMs = ({ headers }: FastifyRequest): number => options.workMs + (lab ? labWorkMs(headers) : 0);
+  registerOrders(app, { pool, workMs });
+  if (processor !== null) registerCharges(app, { pool, workMs, reconcileTries });
   app.get("/health", async () => {
     await pool.query("select 1");
     return { ok: true };
   });
   return app;
+}
+
+/**
+ * Without one there are no charges. Nor are there any with partitioned keys: a partition is dropped when its
+ * time is over, whatever is in it, and a key whose outcome is open has to outlive its retention.
+ */
+function processorOf({ processorUrl: url, processorTimeoutMs: timeoutMs, keyStore }: AppOptions): Processor | null {
+  return url === null || keyStore === "partitioned" ? null : { url, timeoutMs };
 }
 
 function asProblem({ statusCode = 500, message }: Error & { statusCode?: number }): Problem {

@@ -1,37 +1,91 @@
 /** The service's settings, from the environment. Every one has a value that suits production, or is required. */
 
 const KEY_STORES = ["table", "partitioned"] as const;
-type KeyStore = (typeof KEY_STORES)[number];
+export type KeyStore = (typeof KEY_STORES)[number];
 
-export interface Settings {
-  readonly port: number;
-  readonly http2Port: number | null;
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the service and its reconciler both need, and have to agree upon. */
+interface SharedSettings {
   readonly databaseUrl: string;
-  readonly callers: Readonly<Record<string, string>>;
   readonly leaseMs: number;
   readonly retentionMs: number;
+  readonly poolSize: number;
+  /** Shorter than the lease, so that a call ends while its key is held. */
+  readonly processorTimeoutMs: number;
+  /** First wait between two looks of the reconciler at one key; each further one is twice as long. */
+  readonly reconcileEveryMs: number;
+  /** After so many looks a key is listed for review. */
+  readonly reconcileTries: number;
+  /** What the process calls itself at a failpoint. */
+  readonly replica: string;
+  /** Null unless the lab is on: production opens no such channel. */
+  readonly failpointsUrl: string | null;
+}
+
+export interface Settings extends SharedSettings {
+  readonly port: number;
+  readonly http2Port: number | null;
+  readonly callers: Readonly<Record<string, string>>;
   readonly cleanUpEveryMs: number;
   readonly workMs: number;
-  readonly poolSize: number;
   /** Where the key records are: in one table, or in partitions by time. */
   readonly keyStore: KeyStore;
+  /** Null: there is nobody to charge with, and no `POST /charges`. */
+  readonly processorUrl: string | null;
   readonly lab: boolean;
 }
 
-export function settingsOf(env: Readonly<Record<string, string | undefined>>): Settings {
+interface ReconcilerSettings extends SharedSettings {
+  readonly processorUrl: string;
+}
+
+export function settingsOf(env: Environment): Settings {
   return {
+    ...sharedSettingsOf(env),
     port: number(env, "PORT"),
     http2Port: env["HTTP2_PORT"] ? number(env, "HTTP2_PORT") : null,
-    databaseUrl: required(env, "DATABASE_URL"),
     callers: callersOf(required(env, "CALLERS")),
-    leaseMs: number(env, "LEASE_MS", 60_000),
-    retentionMs: number(env, "RETENTION_MS", 86_400_000),
     cleanUpEveryMs: number(env, "CLEAN_UP_EVERY_MS", 60_000),
     workMs: number(env, "WORK_MS", 0),
-    poolSize: number(env, "POOL_SIZE", 10),
     keyStore: keyStoreOf(env["KEY_STORE"] ?? "table"),
-    lab: env["LAB"] === "on",
+    processorUrl: env["PROCESSOR_URL"] || null,
+    lab: isLab(env),
   };
+}
+
+export function reconcilerSettingsOf(env: Environment): ReconcilerSettings {
+  return { ...sharedSettingsOf(env), processorUrl: required(env, "PROCESSOR_URL") };
+}
+
+function sharedSettingsOf(env: Environment): SharedSettings {
+  const leaseMs = number(env, "LEASE_MS", 60_000);
+  return {
+    databaseUrl: required(env, "DATABASE_URL"),
+    leaseMs,
+    retentionMs: number(env, "RETENTION_MS", 86_400_000),
+    poolSize: number(env, "POOL_SIZE", 10),
+    processorTimeoutMs: processorTimeoutMsOf(env, leaseMs),
+    reconcileEveryMs: number(env, "RECONCILE_EVERY_MS", 10_000),
+    reconcileTries: number(env, "RECONCILE_TRIES", 10),
+    replica: env["REPLICA"] ?? "",
+    failpointsUrl: isLab(env) ? env["FAILPOINTS_URL"] || null : null,
+  };
+}
+
+/** No client waits longer than this for somebody else's service. */
+const PROCESSOR_TIMEOUT_MS = 10_000;
+
+function processorTimeoutMsOf(env: Environment, leaseMs: number): number {
+  const timeoutMs = number(env, "PROCESSOR_TIMEOUT_MS", Math.min(PROCESSOR_TIMEOUT_MS, leaseMs / 2));
+  if (timeoutMs >= leaseMs) {
+    throw new Error(`PROCESSOR_TIMEOUT_MS: found ${timeoutMs}, expected less than LEASE_MS, which is ${leaseMs}`);
+  }
+  return timeoutMs;
+}
+
+function isLab(env: Environment): boolean {
+  return env["LAB"] === "on";
 }
 
 /** `token=name,token=name` */
@@ -45,13 +99,13 @@ function keyStoreOf(text: string): KeyStore {
   return found;
 }
 
-function required(env: Readonly<Record<string, string | undefined>>, name: string): string {
+function required(env: Environment, name: string): string {
   const value = env[name];
   if (value === undefined || value === "") throw new Error(`${name} is not set`);
   return value;
 }
 
-function number(env: Readonly<Record<string, string | undefined>>, name: string, fallback?: number): number {
+function number(env: Environment, name: string, fallback?: number): number {
   const text = env[name] ?? fallback?.toString();
   const value = Number(text);
   if (text === undefined || !Number.isFinite(value))

@@ -17,6 +17,8 @@ export interface ClaimRow {
   state: KeyRecord["state"];
   lease_left_ms: number;
   is_expired: boolean;
+  /** The partitioned store has none: its operations have no recovery points. */
+  recovery_point?: KeyRecord["recoveryPoint"] | null;
   response_status: number | null;
   response_headers: Record<string, string> | null;
   response_body: string | null;
@@ -36,12 +38,12 @@ const CLAIM = `
     returning fencing_token
   )
   select true as claimed, fencing_token, null as request_hash, null as state, 0 as lease_left_ms, false as is_expired,
-    null::int as response_status, null::jsonb as response_headers, null as response_body
+    null as recovery_point, null::int as response_status, null::jsonb as response_headers, null as response_body
   from claimed
   union all
   select false, fencing_token, request_hash, state,
     (extract(epoch from lease_expires_at - clock_timestamp()) * 1000)::float8, expires_at <= clock_timestamp(),
-    response_status, response_headers, response_body
+    recovery_point, response_status, response_headers, response_body
   from idempotency_keys where scope = $1 and key = $2`;
 
 /** Each repetition means that another claim was committed or cleaned away meanwhile. */
@@ -75,6 +77,7 @@ function recordOf(row: ClaimRow): KeyRecord {
     leaseLeftMs: row.lease_left_ms,
     isExpired: row.is_expired,
     answer: answerOf(row),
+    recoveryPoint: row.recovery_point ?? "claimed",
   };
 }
 

@@ -1,7 +1,7 @@
 /**
  * Removes records whose retention is over, oldest first, in batches small enough not to be felt by the
- * requests beside them. A live claim is never removed, however old; rows another session holds are left for
- * the next time.
+ * requests beside them. Never removed, however old: a live claim, and one whose operation the processor may
+ * have carried out, which has to be resolved first. Rows another session holds are left for the next time.
  */
 import type { Pool } from "pg";
 
@@ -12,7 +12,7 @@ const CLEAN_UP = `
   where ctid = any(array(
     select ctid from idempotency_keys
     where expires_at <= clock_timestamp()
-      and (state <> 'in_progress' or lease_expires_at <= clock_timestamp())
+      and (state <> 'in_progress' or (lease_expires_at <= clock_timestamp() and recovery_point = 'claimed'))
     order by expires_at
     limit $1
     for update skip locked

@@ -3,6 +3,7 @@
  * token was replaced updates no row, and its effect is rolled back with it.
  */
 import type { Pool, PoolClient } from "pg";
+import { pass } from "../failpoints.ts";
 import type { Claim, StoredAnswer } from "./record.ts";
 
 /** The lease ran out while this attempt worked: another one has the claim, or may take it. */
@@ -14,7 +15,7 @@ const IDLE_IN_TRANSACTION_TIMEOUT = "25P03";
 /** The token alone decides: it belongs to one claim, and a takeover replaced it, whether its holder has finished or not. */
 const COMPLETE = `
   update idempotency_keys
-  set state = 'completed', recovery_point = 'completed',
+  set state = 'completed', recovery_point = 'completed', held_since = null,
     response_status = $4, response_headers = $5, response_body = $6
   where scope = $1 and key = $2 and fencing_token = $3`;
 
@@ -57,6 +58,7 @@ export async function inTransaction<Result>(
   try {
     await client.query(begin);
     const result = await work(client);
+    await pass("before-commit");
     await client.query("commit");
     return result;
   } catch (error) {

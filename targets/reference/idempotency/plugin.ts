@@ -3,21 +3,39 @@
  * finds the claimed operation on the request and completes it.
  *
  *   key → fingerprint → claim → decide → (execute → complete | replay | refuse)
+ *
+ * What to execute is a local effect, or a call to the processor over recovery points (downstream.ts).
  */
 import { createHash } from "node:crypto";
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify";
 import plugin from "fastify-plugin";
 import type { Pool } from "pg";
-import type { Json } from "../json.ts";
+import { pass } from "../failpoints.ts";
+import type { Json, JsonObject } from "../json.ts";
+import { askProcessor } from "../processor/ask.ts";
+import { callProcessor } from "../processor/call.ts";
+import type { Processor } from "../processor/exchange.ts";
 import { type ClaimResult, claimKey } from "./claim.ts";
 import { cleanUp } from "./clean-up.ts";
 import { cleanRegularly } from "./cleaning.ts";
 import { ClaimLost, complete, type EffectInTransaction } from "./complete.ts";
+import { carryOut, type DownstreamSteps, downstreamKeyOf, type EffectOfOutcome, OutcomeOpen } from "./downstream.ts";
 import { fingerprintOf } from "./fingerprint.ts";
+import { hold } from "./hold.ts";
 import { keyOf } from "./key.ts";
 import { PROBLEM_TYPE, Problem, problemBody } from "./problem.ts";
-import type { Claim, Durations, KeyIdentity, KeyRecord, StoredAnswer } from "./record.ts";
+import {
+  type Claim,
+  type Durations,
+  isResumed,
+  type KeyIdentity,
+  type KeyRecord,
+  type StoredAnswer,
+} from "./record.ts";
+import { recordIntent } from "./record-intent.ts";
+import { recordOutcome } from "./record-outcome.ts";
 import { release } from "./release.ts";
+import { renew } from "./renew.ts";
 import { takeOver } from "./take-over.ts";
 
 export interface IdempotentRoute {
@@ -29,7 +47,7 @@ export interface IdempotentRoute {
 }
 
 /** The phases, by name. A service takes them as they are; the zoo replaces one to be broken in one way. */
-export interface Steps {
+export interface Steps extends DownstreamSteps {
   keyOf(headers: FastifyRequest["headers"]): string;
   scopeOf(request: FastifyRequest): string;
   fingerprintOf(fields: Json): string;
@@ -42,7 +60,6 @@ export interface Steps {
     requestHash: string,
     durations: Durations,
   ): Promise<Claim | null>;
-  complete(pool: Pool, claim: Claim, effect: EffectInTransaction): Promise<StoredAnswer>;
   /** What becomes of the key when the handler failed before any effect. */
   fail(pool: Pool, claim: Claim, error: Problem): Promise<void>;
   /** What becomes of the record when an attempt is refused for another payload. */
@@ -57,6 +74,8 @@ export type Decision = "replay" | "conflict" | "mismatch" | "take-over";
 export interface IdempotencyOptions extends Durations {
   readonly pool: Pool;
   readonly cleanUpEveryMs: number;
+  /** Left out where no operation calls one. */
+  readonly processor?: Processor | null;
   readonly steps?: Partial<Steps>;
 }
 
@@ -65,6 +84,14 @@ export interface Operation<Fields = Json> {
   readonly fields: Fields;
   /** Runs the effect and completes the record in one transaction, then answers. */
   complete(effect: EffectInTransaction): Promise<FastifyReply>;
+  /** Calls the processor once, whatever happens; then as `complete`. */
+  carryOut(call: DownstreamCall, effect: EffectOfOutcome): Promise<FastifyReply>;
+}
+
+interface DownstreamCall {
+  /** The operation's own name for this call. */
+  readonly step: string;
+  readonly fields: JsonObject;
 }
 
 declare module "fastify" {
@@ -90,7 +117,14 @@ const ownSteps: Steps = {
   claim: claimKey,
   decide,
   takeOver,
+  downstreamKeyOf,
+  recordIntent,
+  renew,
+  call: callProcessor,
+  ask: askProcessor,
+  recordOutcome,
   complete,
+  hold,
   fail: (pool, claim) => release(pool, claim),
   refuse: () => Promise.resolve(),
   replay: (answer) => answer,
@@ -111,13 +145,28 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
     const { fields, invalid } = fieldsOf(route, request.body as Json | undefined);
     const identity = { scope: steps.scopeOf(request), key };
     const requestHash = steps.fingerprintOf(fields);
+    await pass("before-claim");
     const held = await claimOrAnswer(reply, identity, requestHash);
     if (held === null) return reply;
-    request.claim = held;
-    if (invalid !== null) return settle(request, reply, identity, requestHash, held, async () => stored(invalid));
+    // A claim that is resumed is never released: the processor may have been called.
+    request.claim = isResumed(held) ? null : held;
+    await pass("claimed").catch((error: unknown) => {
+      if (isResumed(held)) return refuseHeld(held, error);
+      throw error;
+    });
+    const settled = (work: () => Promise<StoredAnswer>) =>
+      settle({ request, reply, identity, requestHash, claim: held }, work);
+    const complete = (effect: EffectInTransaction) => settled(() => steps.complete(pool, held, passingPhases(effect)));
+    if (invalid !== null) return complete(async () => stored(invalid));
     request.operation = {
       fields,
-      complete: (effect) => settle(request, reply, identity, requestHash, held, effect),
+      complete,
+      carryOut: ({ step, fields: sent }, effect) => {
+        if (!options.processor) throw new Error("There is no processor to call");
+        const surroundings = { pool, steps, processor: options.processor, leaseMs: options.leaseMs };
+        const intent = { downstreamKey: steps.downstreamKeyOf(identity, step), caller: request.caller, fields: sent };
+        return settled(() => carryOut(surroundings, held, intent, effect));
+      },
     };
     return undefined;
   });
@@ -141,6 +190,7 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
         await answer(reply, identity, record, decision);
         return null;
       }
+      await pass("taking-over");
       const claim = await steps.takeOver(pool, identity, record, requestHash, options);
       if (claim !== null) return claim;
     }
@@ -161,6 +211,7 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
         throw problem;
       }
       case "replay":
+        await pass("replaying");
         send(reply.header(REPLAYED_HEADER, "true"), steps.replay(record.answer ?? lostAnswer()));
         return;
       case "conflict":
@@ -169,23 +220,34 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
   }
 
   async function settle(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    identity: KeyIdentity,
-    requestHash: string,
-    claim: Claim,
-    effect: EffectInTransaction,
+    { request, reply, identity, requestHash, claim }: Attempt,
+    work: () => Promise<StoredAnswer>,
   ): Promise<FastifyReply> {
     try {
-      const completed = await steps.complete(pool, claim, effect);
+      const completed = await work();
       request.claim = null;
+      await pass("committed");
       return send(reply, completed);
     } catch (error) {
+      if (error instanceof OutcomeOpen) {
+        request.claim = null;
+        return refuseHeld(claim, error);
+      }
       if (!(error instanceof ClaimLost)) throw error;
       request.claim = null;
       await answerZombie(reply, identity, requestHash);
       return reply;
     }
+  }
+
+  /** A key that could not even be read is held all the same: nobody has let it go. */
+  async function refuseHeld(claim: Claim, error: unknown): Promise<never> {
+    app.log.error(error, "an operation's outcome is open");
+    const leaseLeftMs = await steps.hold(pool, claim).catch((failure: unknown) => {
+      app.log.error(failure, "the rest of a lease could not be read");
+      return options.leaseMs;
+    });
+    throw outcomeOpen(leaseLeftMs);
   }
 
   /**
@@ -210,6 +272,25 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
   app.addHook("onClose", stopCleaning);
 };
 
+/** One request that holds its key. */
+interface Attempt {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly identity: KeyIdentity;
+  readonly requestHash: string;
+  readonly claim: Claim;
+}
+
+/** Here and not in the steps, so that whoever replaces one keeps the failpoints. */
+function passingPhases(effect: EffectInTransaction): EffectInTransaction {
+  return async (transaction) => {
+    await pass("before-effect");
+    const answer = await effect(transaction);
+    await pass("before-completion");
+    return answer;
+  };
+}
+
 export const idempotency = plugin(idempotencyPlugin, { name: "idempotency", fastify: "5.x" });
 
 /**
@@ -232,8 +313,11 @@ function sha256(text: string): string {
 }
 
 export function decide(record: KeyRecord, requestHash: string): Decision {
-  const isLive = record.state === "in_progress" && record.leaseLeftMs > 0;
-  if (record.isExpired && !isLive) return "take-over";
+  const isInProgress = record.state === "in_progress";
+  const isLive = isInProgress && record.leaseLeftMs > 0;
+  // The processor may have been called: however old, it is this operation that has to be finished.
+  const isOpen = isInProgress && (record.recoveryPoint ?? "claimed") !== "claimed";
+  if (record.isExpired && !isLive && !isOpen) return "take-over";
   if (record.requestHash !== requestHash) return "mismatch";
   if (record.state === "completed") return "replay";
   return isLive ? "conflict" : "take-over";
@@ -262,10 +346,19 @@ function stored(problem: Problem): StoredAnswer {
 
 /** The wait that is promised is the rest of the lease: by then the key has an answer or can be taken over. */
 function inFlight(leaseLeftMs: number): Problem {
-  const seconds = Math.max(1, Math.ceil(leaseLeftMs / 1000));
   return new Problem(409, "request-in-flight", "A request with this Idempotency-Key is in flight", {
-    "retry-after": String(seconds),
+    "retry-after": wholeSeconds(leaseLeftMs),
   });
+}
+
+/** No answer to keep: a retry with the same key finds the outcome out. */
+function outcomeOpen(leaseLeftMs: number): Problem {
+  const detail = "Whether the operation was carried out is not known yet; ask again with the same Idempotency-Key";
+  return new Problem(504, "outcome-unknown", detail, { "retry-after": wholeSeconds(leaseLeftMs) });
+}
+
+function wholeSeconds(ms: number): string {
+  return String(Math.max(1, Math.ceil(ms / 1000)));
 }
 
 function asProblem(error: unknown): Problem {
