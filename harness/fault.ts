@@ -3,7 +3,7 @@
  * once, or, where the target has failpoints, exactly when one operation passes a phase of its lifecycle.
  */
 import type { Behaviour } from "./lab/processor/instruction.ts";
-import type { Toxic } from "./toxic.ts";
+import type { Toxic } from "./lab/toxiproxy/toxic.ts";
 
 /** The n-th time (from 1) that an operation passes a phase, whichever attempt or process brings it there. */
 export interface Placement {

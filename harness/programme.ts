@@ -3,6 +3,7 @@
  * nothing disturbs, those that mostly wait beside them; and at the same time, one after another on the copy
  * that is there for it, those whose faults others would feel.
  */
+import { setMaxListeners } from "node:events";
 import { planContextOf, type RunSize } from "./plan-context.ts";
 import { play } from "./play.ts";
 import type { Scenario } from "./scenario.ts";
@@ -55,7 +56,7 @@ async function allOrNone(outer: AbortSignal, lanes: (signal: AbortSignal) => rea
   const stop = new AbortController();
   const failures: unknown[] = [];
   await Promise.all(
-    lanes(AbortSignal.any([outer, stop.signal])).map((lane) =>
+    lanes(manyListeners(AbortSignal.any([outer, stop.signal]))).map((lane) =>
       lane.catch((error: unknown) => {
         failures.push(error);
         stop.abort();
@@ -63,4 +64,10 @@ async function allOrNone(outer: AbortSignal, lanes: (signal: AbortSignal) => rea
     ),
   );
   if (failures.length > 0) throw failures[0];
+}
+
+/** Every client that waits listens to it; that is no leak, of which Node would warn. */
+function manyListeners(signal: AbortSignal): AbortSignal {
+  setMaxListeners(0, signal);
+  return signal;
 }

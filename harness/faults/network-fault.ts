@@ -1,7 +1,7 @@
 /** A fault of a link that Toxiproxy makes by a toxic; each has a file of its own that says what it looks like from outside. */
 import { Failure } from "../fail.ts";
 import type { Fault, FaultyLink, LinkName, NetworkFault, StepOf, Surroundings } from "../fault.ts";
-import type { Toxic } from "../toxic.ts";
+import type { Toxic } from "../lab/toxiproxy/toxic.ts";
 
 /** Without a toxic nothing is disturbed. */
 export function networkFault<Name extends NetworkFault>(id: Name, toxic: Toxic | null): Fault<StepOf<Name>> {

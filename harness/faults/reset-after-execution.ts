@@ -2,7 +2,7 @@
 import { networkFault } from "./network-fault.ts";
 
 export const resetAfterExecution = networkFault("reset-after-execution", {
-  kind: "reset-peer",
+  toxic: "reset-peer",
   direction: "downstream",
   ms: 0,
 });

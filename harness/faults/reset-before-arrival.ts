@@ -2,7 +2,7 @@
 import { networkFault } from "./network-fault.ts";
 
 export const resetBeforeArrival = networkFault("reset-before-arrival", {
-  kind: "reset-peer",
+  toxic: "reset-peer",
   direction: "upstream",
   ms: 0,
 });

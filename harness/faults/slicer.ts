@@ -2,7 +2,7 @@
 import { networkFault } from "./network-fault.ts";
 
 export const slicer = networkFault("slicer", {
-  kind: "slicer",
+  toxic: "slicer",
   direction: "upstream",
   averageBytes: 48,
   sizeVariation: 16,

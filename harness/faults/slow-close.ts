@@ -1,4 +1,4 @@
 /** The connection is closed long after its end was asked for. */
 import { networkFault } from "./network-fault.ts";
 
-export const slowClose = networkFault("slow-close", { kind: "slow-close", direction: "downstream", ms: 300 });
+export const slowClose = networkFault("slow-close", { toxic: "slow-close", direction: "downstream", ms: 300 });

@@ -2,7 +2,7 @@
 import { networkFault } from "./network-fault.ts";
 
 export const truncatedAnswer = networkFault("truncated-answer", {
-  kind: "limit-data",
+  toxic: "limit-data",
   direction: "downstream",
   bytes: 60,
 });

@@ -4,7 +4,7 @@
  * replica is felt by no other.
  */
 import type { Cure, FaultyLink, LinkName } from "../fault.ts";
-import type { Toxic } from "../toxic.ts";
+import type { Toxic } from "./toxiproxy/toxic.ts";
 
 /** A proxy: what connects to host and port is led to its upstream. */
 export interface ProxyLink {
