@@ -12,9 +12,10 @@ import {
   withinRetention,
 } from "../evidence/answers.ts";
 import { isRefusedAsInvalid } from "../evidence/conflict.ts";
+import { faultReach } from "../evidence/fault-reach.ts";
 import { ownGroups, requestOf } from "../evidence/key-scope.ts";
 import { isAboutItsKey } from "../evidence/owner.ts";
-import { faultSpans, lastTouching, type Span, type Spans, spansOf } from "../evidence/spans.ts";
+import { lastTouching, type Span, spansOf } from "../evidence/spans.ts";
 import type { History, KeyGroup, Recorded } from "../history.ts";
 import { type Invariant, undocumented, type Verdict, type Violation, verdictOf, violation } from "../invariant.ts";
 
@@ -30,11 +31,10 @@ export const errorPolicyIsKept = {
     }
     const validation = theOnly(stored.validation);
     const failure = theOnly(stored.failedBeforeEffect);
-    const faults = faultSpans(history.faults);
     const violations: Violation[] = [];
     let checked = 0;
     for (const group of ownGroups(history)) {
-      for (const trial of [afterInvalid(history, group, validation), afterFailure(history, group, failure, faults)]) {
+      for (const trial of [afterInvalid(history, group, validation), afterFailure(history, group, failure)]) {
         if (trial === null) continue;
         checked += trial.judged.length;
         const broken = trial.judged.find((later) => !trial.keeps(later));
@@ -124,7 +124,7 @@ function claimOf(history: History, rival: Recorded, error: Answered): readonly S
   return [{ from: rival.invokedAt, until: leavesItFree ? rival.completedAt : Infinity }];
 }
 
-function afterFailure(history: History, group: KeyGroup, policy: Policy | null, faults: Spans): Trial | null {
+function afterFailure(history: History, group: KeyGroup, policy: Policy | null): Trial | null {
   const { contract } = history;
   if (policy === null) return null;
   const attempts = withinRetention(contract, group);
@@ -135,7 +135,7 @@ function afterFailure(history: History, group: KeyGroup, policy: Policy | null, 
       isLater(one, error) &&
       asksTheSame(contract, one, error) &&
       (isServerError(one) || isAboutItsKey(history, one)) &&
-      lastTouching(faults, one) === null,
+      faultReach(history).lastTouching(one) === null,
   );
   return policy === "stored" ? repeated(contract, group, error, later) : unburdened(history, group, error, later);
 }
