@@ -46,7 +46,10 @@ function executionOf(history: History, use: KeyUse, recorded: Recorded): readonl
   const fault = faultReach(history).lastTouching(recorded);
   if (outcome.kind === "responded" && !mayStillHold(outcome.status, fault)) return [{ from, until: completedAt }];
   // It may have waited in a disturbed target's queue, and begun when the fault was over; not if its process was dead.
-  const beganBefore = killedAt(history, recorded) ?? Math.max(completedAt, fault?.until ?? completedAt);
+  const beganBefore = Math.min(
+    killedAt(history, recorded) ?? Infinity,
+    Math.max(completedAt, fault?.until ?? completedAt),
+  );
   return [{ from, until: beganBefore + leaseMicros(history.contract) }];
 }
 

@@ -6,6 +6,7 @@ import {
   describe,
   difference,
   isConflict,
+  isMismatch,
   isServerError,
   isSuccess,
   name,
@@ -22,31 +23,41 @@ import { type Invariant, undocumented, type Verdict, type Violation, verdictOf, 
 export const errorPolicyIsKept = {
   id: "error-policy-is-kept",
   level: "must",
-  statement: "After a validation error or a failure before any effect the key is stored or released, as promised",
+  statement:
+    "After a validation error, a decline or a failure before any effect the key is stored or released, as promised",
 
   check(history: History) {
     const { stored } = history.contract;
-    if (stored.validation === "undocumented" && stored.failedBeforeEffect === "undocumented") {
+    if (Object.values(stored).every((storage) => storage === "undocumented")) {
       return undocumented("what becomes of a key after an error");
     }
-    const validation = theOnly(stored.validation);
-    const failure = theOnly(stored.failedBeforeEffect);
+    const policies: Policies = {
+      validation: theOnly(stored.validation),
+      failure: theOnly(stored.failedBeforeEffect),
+      decline: theOnly(stored.declined),
+    };
     const violations: Violation[] = [];
     let checked = 0;
     for (const group of ownGroups(history)) {
-      for (const trial of [afterInvalid(history, group, validation), afterFailure(history, group, failure)]) {
+      for (const trial of trialsOf(history, group, policies)) {
         if (trial === null) continue;
         checked += trial.judged.length;
         const broken = trial.judged.find((later) => !trial.keeps(later));
         if (broken !== undefined) violations.push(accuse(trial, broken));
       }
     }
-    if (checked === 0 && isLeftOpen(history, validation, failure)) return LEFT_OPEN;
+    if (checked === 0 && isLeftOpen(history, policies)) return LEFT_OPEN;
     return verdictOf(checked, violations, "no key was used again after an error");
   },
 } as const satisfies Invariant;
 
 type Policy = "stored" | "released";
+
+interface Policies {
+  readonly validation: Policy | null;
+  readonly failure: Policy | null;
+  readonly decline: Policy | null;
+}
 
 /** An error, the attempts after it, and whether one of them kept the promise. */
 interface Trial {
@@ -67,11 +78,25 @@ const LEFT_OPEN: Verdict = {
   excused: true,
 };
 
-function isLeftOpen({ attempts }: History, validation: Policy | null, failure: Policy | null): boolean {
-  return attempts.some(
-    ({ attempt: { payload, condition } }) =>
-      (validation === null && payload.kind === "invalid") || (failure === null && condition === "fails"),
+function isLeftOpen(history: History, { validation, failure, decline }: Policies): boolean {
+  return history.attempts.some(
+    ({ attempt: { payload, condition, reference } }) =>
+      (validation === null && payload.kind === "invalid") ||
+      (failure === null && condition === "fails") ||
+      (decline === null && wasDeclined(history, reference)),
   );
+}
+
+function trialsOf(
+  history: History,
+  group: KeyGroup,
+  { validation, failure, decline }: Policies,
+): readonly (Trial | null)[] {
+  return [
+    afterInvalid(history, group, validation),
+    afterFailure(history, group, failure),
+    afterDecline(history, group, decline),
+  ];
 }
 
 function afterInvalid(history: History, group: KeyGroup, policy: Policy | null): Trial | null {
@@ -163,6 +188,48 @@ function unburdened(history: History, group: KeyGroup, error: Answered, later: r
     expected: "no server error, since a failure before any effect releases its key",
     keeps: (one) => !isServerError(one),
   };
+}
+
+/**
+ * A decline is a decision: whoever retries is told of it again, and no second call is made that may end otherwise.
+ * That the processor declined is known from its account; what the client was told of it, from the first final
+ * refusal.
+ */
+function afterDecline(history: History, group: KeyGroup, policy: Policy | null): Trial | null {
+  const { contract } = history;
+  if (policy !== "stored" || !group.attempts.every(({ attempt }) => wasDeclined(history, attempt.reference))) {
+    return null;
+  }
+  const attempts = withinRetention(contract, group);
+  const error = firstCompleted(attempts, (one): one is Answered => isDeclineAnswer(history, one));
+  if (error === null || !ownsItsKey(contract, group, error)) return null;
+  return {
+    error,
+    judged: attempts.filter(
+      (one): one is Answered => isLater(one, error) && asksTheSame(contract, one, error) && isAboutItsKey(history, one),
+    ),
+    expected: `the stored ${describe(error.outcome)} again, since the processor declined for good`,
+    keeps: (one) => isEqual(contract, error, one),
+  };
+}
+
+/** The processor's first decision was to decline. */
+function wasDeclined({ downstream }: History, reference: string): boolean {
+  if (!downstream.known) return false;
+  const calls = downstream.value.get(reference)?.calls ?? [];
+  return calls.find(({ result }) => result === "charged" || result === "declined")?.result === "declined";
+}
+
+function isDeclineAnswer(history: History, one: Recorded): one is Answered {
+  const { contract } = history;
+  return (
+    isAboutItsKey(history, one) &&
+    one.outcome.status >= 400 &&
+    !isSuccess(history, one) &&
+    !isConflict(contract, one) &&
+    !isMismatch(contract, one) &&
+    !isRefusedAsInvalid(history, one)
+  );
 }
 
 /** From its invocation to the last moment at which it can still be at work. */
