@@ -7,6 +7,7 @@ import { Failure } from "./fail.ts";
 import type { Directive, FaultStep, Injected } from "./fault.ts";
 import { inject } from "./faults/list.ts";
 import type { Named } from "./naming.ts";
+import type { Micros } from "./operation.ts";
 import type { Stage } from "./stage.ts";
 
 export interface DisturbanceOptions {
@@ -56,6 +57,7 @@ export class Disturbance {
 
   async #strike(): Promise<Directive> {
     const { stage, step, namesOf } = this.#options;
+    const from = stage.now();
     this.#injected = inject(step, {
       powers: stage.running.powers,
       replica: this.#replica ?? 0,
@@ -64,22 +66,26 @@ export class Disturbance {
     // Whoever waits for it under an armed fault is the one who heals it.
     this.#injected.catch(() => undefined);
     const { directive } = await this.#injected;
-    this.#record("injected");
+    this.#record("injected", from);
     return directive ?? { do: "go" };
   }
 
-  #record(state: Extract<Event, { type: "fault" }>["state"]): void {
+  #record(state: Extract<Event, { type: "fault" }>["state"], from?: Micros): void {
     const { stage, scenario, id, step, namesOf } = this.#options;
     const { at } = step;
+    const operation = step.fault === "processor" ? step.operation : at?.operation;
     stage.journal.record({
       type: "fault",
       at: stage.now(),
       scenario,
       id,
       fault: step.fault,
+      ...(step.fault === "undisturbed" ? { isControl: true } : {}),
       replica: this.#replica,
-      ...(at === undefined ? {} : { operation: namesOf(at.operation).operation, phase: at.phase }),
+      ...(operation === undefined ? {} : { operation: namesOf(operation).operation }),
+      ...(at === undefined ? {} : { phase: at.phase }),
       state,
+      ...(from === undefined ? {} : { from }),
     });
   }
 }
