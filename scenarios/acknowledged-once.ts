@@ -12,7 +12,7 @@ const scenario: Scenario = {
   title: "Success before a failing commit",
   requirement: "A success is answered when it is committed: it took effect, its record says so, and whoever asks again gets it",
   exercises: ["acknowledged-effect-exists", "atomic-record-and-effect", "replay-is-identical"],
-  beside: true,
+  faulty: true,
 
   plan({ callers, endpoints, samples }) {
     const able = endpoints.filter(({ phases }) => phases.includes(PHASE));

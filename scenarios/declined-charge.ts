@@ -9,14 +9,14 @@ const scenario: Scenario = {
   title: "Declined charge",
   requirement: "A decline is the operation's answer: every retry gets it again, and nothing is tried anew",
   exercises: ["error-policy-is-kept", "one-downstream-operation", "no-blind-reexecution"],
-  beside: true,
+  faulty: true,
 
   plan({ callers, endpoints, hasProcessor, samples }) {
     const endpoint = endpoints.find(({ isDownstream }) => isDownstream);
     if (endpoint === undefined) return { skip: "no operation calls a processor (operations.<name>.downstream)" };
     if (!hasProcessor) return { skip: "the target does not use the lab's processor (${processor})" };
     const plain = times(
-      samples * 2,
+      samples,
       (sample): AttemptPlan => ({ operation: `s${sample}`, endpoint: endpoint.name, caller: callers[0] }),
     );
     const first = plain.map((plan) => ({ ...plan, replica: REPLICA }));
@@ -25,9 +25,10 @@ const scenario: Scenario = {
         (steps, { operation }) => [
           { do: "during", fault: { fault: "processor", operation, behaviours: [{ do: "decline" }] }, steps },
         ],
-        [{ do: "send", attempts: first }],
+        [{ do: "start", attempts: first }, { do: "join" }],
       ),
-      { do: "send", attempts: [...first, ...plain, ...first] },
+      { do: "persist", attempts: first },
+      { do: "send", attempts: plain },
       { do: "observe" },
     ];
   },

@@ -12,14 +12,14 @@ const scenario: Scenario = {
   title: "Client disconnects during the downstream call",
   requirement: "A client that hung up during the downstream call, and retries at once, causes no second one",
   exercises: ["one-downstream-operation", "no-blind-reexecution", "at-most-one-effect", "every-key-resolves"],
-  beside: true,
+  faulty: true,
 
   plan({ callers, endpoints, hasProcessor, samples }) {
     const endpoint = endpoints.find(({ isDownstream }) => isDownstream);
     if (endpoint === undefined) return { skip: "no operation calls a processor (operations.<name>.downstream)" };
     if (!hasProcessor) return { skip: "the target does not use the lab's processor (${processor})" };
     const plain = times(
-      samples * 2,
+      samples,
       (sample): AttemptPlan => ({ operation: `s${sample}`, endpoint: endpoint.name, caller: callers[0] }),
     );
     return [

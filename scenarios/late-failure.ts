@@ -16,7 +16,7 @@ const scenario: Scenario = {
   title: "A holder fails after its lease",
   requirement: "A holder that lost its lease and then fails leaves the key, and its answer, to whoever took over",
   exercises: ["at-most-one-effect", "replay-is-identical", "once-completed-always-completed"],
-  beside: true,
+  faulty: true,
 
   plan({ callers, contract: { leaseMs }, endpoints, replicas, samples }) {
     const endpoint = endpoints.find(({ phases, canFail }) => canFail && phases.includes(PHASE));
@@ -27,7 +27,7 @@ const scenario: Scenario = {
     if (leaseMs === "undocumented") return { skip: "the contract leaves the lease undocumented" };
     if (leaseMs > LEASE_MS_MAX) return { skip: `a lease of more than ${LEASE_MS_MAX} ms is not waited for` };
     const plain = times(
-      samples * 2,
+      samples,
       (sample): AttemptPlan => ({ operation: `s${sample}`, endpoint: endpoint.name, caller: callers[0] }),
     );
     const steps: readonly Step[] = [
@@ -47,7 +47,8 @@ const scenario: Scenario = {
         ],
         steps,
       ),
-      { do: "send", attempts: [...plain, ...plain] },
+      { do: "persist", attempts: plain },
+      { do: "send", attempts: plain },
       { do: "observe" },
     ];
   },
