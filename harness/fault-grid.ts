@@ -9,8 +9,9 @@ import type { AttemptPlan, Endpoint, Plan, PlanContext, Scenario, Step } from ".
 export interface PhaseFaults {
   /** The scenario's id. */
   readonly id: string;
-  readonly phase: string;
-  /** The phase in words, after "Faults". */
+  /** The phases that are struck; `anywhere`: the faults need no failpoint, and strike what calls the processor. */
+  readonly phases: readonly string[] | "anywhere";
+  /** After "Faults": when, or of what. */
   readonly when: string;
   readonly cells: readonly Cell[];
   readonly usesLinks?: boolean;
@@ -33,7 +34,8 @@ const QUICK_SAMPLES = 2;
 
 const EXERCISES: readonly InvariantId[] = ["at-most-one-effect", "acknowledged-effect-exists", "every-key-resolves"];
 
-export function faultsAt({ id, phase, when, cells, usesLinks = false, before }: PhaseFaults): Scenario {
+export function faultsAt(faults: PhaseFaults): Scenario {
+  const { id, when, usesLinks = false } = faults;
   return {
     id,
     title: `Faults ${when}`,
@@ -41,22 +43,22 @@ export function faultsAt({ id, phase, when, cells, usesLinks = false, before }: 
     exercises: EXERCISES,
     faulty: true,
     ...(usesLinks ? { usesLinks } : {}),
-    plan: (context) => planOf(context, phase, cells, before),
+    plan: (context) => planOf(context, faults),
   };
 }
 
 /** A cell with the operation that it strikes. */
 interface Struck {
   readonly cell: Cell;
+  readonly phase: string;
   readonly plan: AttemptPlan;
 }
 
-function planOf(context: PlanContext, phase: string, cells: readonly Cell[], before: PhaseFaults["before"]): Plan {
+function planOf(context: PlanContext, { phases, cells, before, usesLinks }: PhaseFaults): Plan {
   const { leaseMs } = context.contract;
-  const endpoints = endpointsWith(context, phase);
-  if (endpoints.length === 0) {
-    return { skip: `no operation has a failpoint ${phase} (operations.<name>.failpoints in the target file)` };
-  }
+  const places = placesOf(context, phases);
+  if (places.length === 0) return { skip: noPlace(phases) };
+  if (usesLinks && typeof context.links.client === "object") return context.links.client;
   if (context.replicas < 2) return { skip: "a takeover needs a second replica (start.replicas)" };
   if (leaseMs === "undocumented") return { skip: "the contract leaves the lease undocumented" };
   if (leaseMs > LEASE_MS_MAX) {
@@ -64,10 +66,10 @@ function planOf(context: PlanContext, phase: string, cells: readonly Cell[], bef
       skip: `the lease is ${leaseMs} ms and is not waited for; give the target one of ${LEASE_MS_MAX} ms or less`,
     };
   }
-  const struck = endpoints.flatMap((endpoint) =>
+  const struck = places.flatMap(([endpoint, phase]) =>
     cells
       .filter((cell) => cell.isPossible(context, endpoint))
-      .map((cell): Struck => ({ cell, plan: planned(context, endpoint, cell) })),
+      .map((cell): Struck => ({ cell, phase, plan: planned(context, endpoint, phase, cell) })),
   );
   if (struck.length === 0) return { skip: "none of the faults can strike this target" };
   const alone = sampled(context, ofKind(struck, "alone"));
@@ -75,7 +77,7 @@ function planOf(context: PlanContext, phase: string, cells: readonly Cell[], bef
   const own = ofKind(struck, "own");
   const under = (steps: readonly Step[], some: readonly Struck[]): readonly Step[] =>
     some.reduceRight<readonly Step[]>(
-      (inner, { cell, plan }) => [
+      (inner, { cell, phase, plan }) => [
         { do: "during", fault: cell.step({ operation: plan.operation, phase, pass: 1 }, leaseMs), steps: inner },
       ],
       steps,
@@ -91,29 +93,44 @@ function planOf(context: PlanContext, phase: string, cells: readonly Cell[], bef
         { do: "start", attempts: own.map((one) => first(one, OTHER_REPLICA)) },
         { do: "wait", ms: PATIENCE_MS },
         { do: "persist", attempts: all.map((plan) => ({ ...plan, replica: OTHER_REPLICA })) },
-        { do: "wait", ms: AFTERMATH_MS },
       ],
       [...held, ...own],
     ),
     { do: "join" },
     { do: "wait", ms: AFTERMATH_MS },
+    // Every one of them is done: whoever asks again is answered as before.
     { do: "send", attempts: all },
     { do: "observe" },
   ];
+}
+
+type Place = readonly [endpoint: Endpoint, phase: string];
+
+function placesOf(context: PlanContext, phases: PhaseFaults["phases"]): readonly Place[] {
+  if (phases === "anywhere") {
+    return context.endpoints.filter(({ isDownstream }) => isDownstream).map((endpoint) => [endpoint, "anywhere"]);
+  }
+  return phases.flatMap((phase) => endpointsWith(context, phase).map((endpoint): Place => [endpoint, phase]));
+}
+
+function noPlace(phases: PhaseFaults["phases"]): string {
+  return phases === "anywhere"
+    ? "no operation calls the lab's processor (operations.<name>.downstream in the target file)"
+    : `no operation has a failpoint ${phases.join(" or ")} (operations.<name>.failpoints in the target file)`;
 }
 
 /** One of the endpoints that pass the same phases stands for the others. */
 function endpointsWith({ endpoints }: PlanContext, phase: string): readonly Endpoint[] {
   const byPhases = new Map<string, Endpoint>();
   for (const endpoint of endpoints) {
-    const phases = endpoint.phases.join(" ");
-    if (endpoint.phases.includes(phase) && !byPhases.has(phases)) byPhases.set(phases, endpoint);
+    const all = endpoint.phases.join(" ");
+    if (endpoint.phases.includes(phase) && !byPhases.has(all)) byPhases.set(all, endpoint);
   }
   return [...byPhases.values()];
 }
 
-function planned({ callers }: PlanContext, endpoint: Endpoint, { name }: Cell): AttemptPlan {
-  return { operation: `${endpoint.name}: ${name}`, endpoint: endpoint.name, caller: callers[0] };
+function planned({ callers }: PlanContext, endpoint: Endpoint, phase: string, { name }: Cell): AttemptPlan {
+  return { operation: `${endpoint.name} ${phase}: ${name}`, endpoint: endpoint.name, caller: callers[0] };
 }
 
 function ofKind(struck: readonly Struck[], kind: Cell["kind"]): readonly Struck[] {

@@ -4,7 +4,7 @@ import { faultsAt } from "../harness/fault-grid.ts";
 
 export default faultsAt({
   id: "fault-before-effect",
-  phase: "before-effect",
+  phases: ["before-effect"],
   when: "before the effect",
   cells: localCells,
 });

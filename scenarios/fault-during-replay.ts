@@ -4,7 +4,7 @@ import { faultsAt } from "../harness/fault-grid.ts";
 
 export default faultsAt({
   id: "fault-during-replay",
-  phase: "replaying",
+  phases: ["replaying"],
   when: "during a replay",
   cells: localCells,
   before: (operations) => [{ do: "send", attempts: operations }],

@@ -8,7 +8,7 @@ const HOLDER_MS = 250;
 
 export default faultsAt({
   id: "fault-during-takeover",
-  phase: "taking-over",
+  phases: ["taking-over"],
   when: "during a takeover",
   cells: localCells,
   before: (operations, leaseMs) => [
