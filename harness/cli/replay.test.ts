@@ -58,7 +58,9 @@ test("a target that was repaired meanwhile holds, and the replay says so", async
     ...["--report-dir", join(directory, "repaired")],
   ]);
   expect(repaired.code).toBe(0);
-  const { recipe } = await reportAt(join(directory, "repaired", "report.json"));
+  const passed = join(directory, "repaired", "report.json");
+  expect(await replay([passed, ID])).toMatchObject({ code: 2, stderr: expect.stringContaining("found no violation") });
+  const { recipe } = await reportAt(passed);
   const { code, stdout } = await replay([
     await reportWith("of-the-repaired", { recipe }),
     ID,
