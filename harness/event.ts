@@ -5,6 +5,7 @@
 import type { Account } from "./account.ts";
 import type { Contract } from "./contract.ts";
 import type { Attempt, Micros, Outcome } from "./operation.ts";
+import type { Recipe } from "./recipe.ts";
 
 /** What a run knew of its target when it began. No secrets. */
 export interface RunFacts {
@@ -15,6 +16,8 @@ export interface RunFacts {
   readonly target: string;
   /** Arguments that repeat this run, as one line. */
   readonly command: string;
+  /** What a replay needs of this run. Left out by whoever runs without a command line, and by earlier versions. */
+  readonly recipe?: Recipe;
   readonly urls: readonly string[];
   readonly callers: readonly string[];
   /** Header names of each caller, for curl lines; never their values. */

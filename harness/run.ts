@@ -17,6 +17,7 @@ import type { RunSize } from "./plan-context.ts";
 import { BooksProbe } from "./probes/books.ts";
 import { playAll, type Stages } from "./programme.ts";
 import { checkPlainRequests } from "./readiness.ts";
+import type { Recipe } from "./recipe.ts";
 import type { Scenario } from "./scenario.ts";
 import { redacted, secretsOf } from "./secrets.ts";
 import type { Stage } from "./stage.ts";
@@ -32,6 +33,8 @@ export interface RunOptions {
   readonly version: string;
   /** The command line that repeats the run. */
   readonly command: string;
+  /** How one violation of it is replayed; without one, none can be. */
+  readonly recipe?: Recipe;
   readonly signal: AbortSignal;
   readonly progress: Progress;
 }
@@ -185,6 +188,7 @@ function factsOf({ runId, target, running }: Stage, options: RunOptions): RunFac
     version: options.version,
     target: file.name,
     command: options.command,
+    ...(options.recipe && { recipe: options.recipe }),
     urls: running.urls.map(withoutPassword),
     callers: Object.keys(file.callers),
     callerHeaders: mapValues(file.callers, ({ headers }) => Object.keys(headers)),

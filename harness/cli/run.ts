@@ -1,17 +1,16 @@
 /** `idemproof run [target.yaml]`: play the scenarios, judge, report. */
-import { join, relative, resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import { Command } from "commander";
 import { invariants } from "../invariants/list.ts";
 import { run } from "../run.ts";
-import type { Target } from "../target.ts";
-import { readTarget } from "../target-file/target-file.ts";
 import { printReport, writeReports } from "./deliver.ts";
-import { type DirectOptions, directTarget } from "./direct-target.ts";
+import type { DirectOptions } from "./direct-target.ts";
 import { exitCodeOf, exitCodes } from "./exit.ts";
 import { checkHosts } from "./hosts.ts";
 import { interruption } from "./interruption.ts";
 import {
   addSizeOptions,
+  collect,
   ownCommand,
   type SizeOptions,
   several,
@@ -20,9 +19,11 @@ import {
   sizeOf,
   upTo,
 } from "./options.ts";
-import { packageRoot, version } from "./package.ts";
+import { version } from "./package.ts";
 import { progressOn } from "./progress.ts";
+import { recipeOf } from "./recipe.ts";
 import { loadScenarios } from "./scenarios.ts";
+import { sourceArguments, sourceOf, targetNamed } from "./target-source.ts";
 
 interface Options extends SizeOptions, DirectOptions {
   readonly only?: readonly string[];
@@ -59,18 +60,21 @@ export function runCommand(): Command {
 }
 
 async function runOnce(path: string | undefined, options: Options): Promise<number> {
-  const target = options.url === undefined ? await readTarget(path ?? referencePath()) : await directTarget(options);
+  const target = await targetNamed(path, options);
   checkHosts(target.file, options.allowHost ?? []);
   const scenarios = await loadScenarios(options.only);
   const progress = progressOn(process.stderr);
   const signal = interruption();
   const directory = resolve(options.reportDir);
+  const size = sizeOf(options);
+  const source = sourceOf(target, path, options);
   const judgement = await run(target, scenarios, invariants, {
-    size: sizeOf(options),
+    size,
     timeoutMs: options.timeout,
     directory,
     version,
-    command: commandLine(target, path, options),
+    command: [ownCommand(), ...[...sourceArguments(source), ...sizeArguments(options)].map(shellWord)].join(" "),
+    recipe: recipeOf(target, source, { size, timeoutMs: options.timeout, directory }),
     signal,
     progress,
   }).finally(progress.end);
@@ -78,27 +82,4 @@ async function runOnce(path: string | undefined, options: Options): Promise<numb
   printReport(report, judgement, options.json === true);
   if (!options.json) process.stdout.write(`reports in ${relative(process.cwd(), directory) || "."}\n`);
   return signal.aborted ? exitCodes.interrupted : exitCodeOf(judgement.result);
-}
-
-function referencePath(): string {
-  return join(packageRoot, "targets", "reference");
-}
-
-/** The line that repeats the run, but for seed and scenario. Headers are the caller's secret and left to the reader. */
-function commandLine(target: Target, path: string | undefined, options: Options): string {
-  const direct =
-    options.url === undefined
-      ? [...(path === undefined ? [] : [path])]
-      : [
-          ...options.url.flatMap((url) => ["--url", url]),
-          "--request",
-          options.request ?? "",
-          ...(options.body === undefined ? [] : ["--body", options.body]),
-          ...Object.keys(target.file.callers["caller"]?.headers ?? {}).flatMap((name) => ["--header", `${name}: …`]),
-        ];
-  return [ownCommand(), ...[...direct, ...sizeArguments(options)].map(shellWord)].join(" ");
-}
-
-function collect(value: string, before: readonly string[] | undefined): readonly string[] {
-  return [...(before ?? []), value];
 }

@@ -13,6 +13,7 @@ import { interruption } from "./interruption.ts";
 import { addSizeOptions, ownCommand, type SizeOptions, several, shellWord, sizeOf } from "./options.ts";
 import { packageRoot, version } from "./package.ts";
 import { progressOn } from "./progress.ts";
+import { recipeOf } from "./recipe.ts";
 import { loadScenarios } from "./scenarios.ts";
 import { type ZooTarget, zooTargets } from "./targets.ts";
 
@@ -76,12 +77,17 @@ async function judged(
   const directory = resolve(options.reportDir, id);
   const progress = progressOn(process.stderr);
   progress.step(`zoo: ${id}`);
-  const judgement = await run(await readTarget(path), scenarios, invariants, {
-    size: sizeOf(options),
-    timeoutMs: 10_000,
+  const target = await readTarget(path);
+  const here = relative(process.cwd(), path);
+  const size = sizeOf(options);
+  const timeoutMs = 10_000;
+  const judgement = await run(target, scenarios, invariants, {
+    size,
+    timeoutMs,
     directory,
     version,
-    command: `${ownCommand()} ${shellWord(relative(process.cwd(), path))}`,
+    command: `${ownCommand()} ${shellWord(here)}`,
+    recipe: recipeOf(target, { kind: "file", path: here }, { size, timeoutMs, directory }),
     signal,
     progress,
   }).finally(progress.end);
