@@ -87,10 +87,10 @@ export interface Books {
 export type Ending = "done" | "interrupted" | "target-lost" | "failed";
 
 /**
- * A run has up to two copies of the target, each on a database of its own: one that nothing disturbs, and one
- * whose processes are killed and whose connections are cut.
+ * A run has several copies of the target, each on a database of its own: one that nothing disturbs, which is
+ * `calm`, and others whose processes are killed and whose connections are cut.
  */
-export type StageName = "calm" | "faulty";
+export type StageName = "calm" | `faulty-${number}`;
 
 export type Event =
   | { readonly type: "run"; readonly format: 1; readonly at: Micros; readonly run: RunFacts }

@@ -72,36 +72,55 @@ function planOf(context: PlanContext, { phases, cells, before, usesLinks }: Phas
       .map((cell): Struck => ({ cell, phase, plan: planned(context, endpoint, phase, cell) })),
   );
   if (struck.length === 0) return { skip: "none of the faults can strike this target" };
-  const alone = sampled(context, ofKind(struck, "alone"));
-  const held = sampled(context, ofKind(struck, "held")).slice(0, 1);
+  const chosen = [...sampled(context, ofKind(struck, "alone")), ...ofKind(struck, "held"), ...ofKind(struck, "own")];
+  // One phase after the other: a key is to be final before its retention is over.
+  const all = new Set(places.map(([, phase]) => phase));
+  return [...all].flatMap((phase) =>
+    stepsAt(
+      chosen.filter((one) => one.phase === phase),
+      leaseMs,
+      before,
+    ),
+  );
+}
+
+function stepsAt(struck: readonly Struck[], leaseMs: number, before: PhaseFaults["before"]): readonly Step[] {
+  if (struck.length === 0) return [];
+  const alone = ofKind(struck, "alone");
+  // While it is frozen, no second one can be struck on the same replica.
+  const held = ofKind(struck, "held").slice(0, 1);
   const own = ofKind(struck, "own");
-  const under = (steps: readonly Step[], some: readonly Struck[]): readonly Step[] =>
-    some.reduceRight<readonly Step[]>(
-      (inner, { cell, phase, plan }) => [
-        { do: "during", fault: cell.step({ operation: plan.operation, phase, pass: 1 }, leaseMs), steps: inner },
-      ],
-      steps,
-    );
-  const first = ({ plan }: Struck, replica: number): AttemptPlan => ({ ...plan, replica, abortAfterMs: PATIENCE_MS });
   const all = [...alone, ...held, ...own].map(({ plan }) => plan);
   return [
     ...(before?.(all, leaseMs) ?? []),
-    ...alone.flatMap((one) => under([{ do: "send", attempts: [first(one, STRUCK_REPLICA)] }], [one])),
-    ...under(
-      [
-        { do: "start", attempts: held.map((one) => first(one, STRUCK_REPLICA)) },
-        { do: "start", attempts: own.map((one) => first(one, OTHER_REPLICA)) },
-        { do: "wait", ms: PATIENCE_MS },
-        { do: "persist", attempts: all.map((plan) => ({ ...plan, replica: OTHER_REPLICA })) },
-      ],
-      [...held, ...own],
-    ),
+    ...alone.flatMap((one) => under([one], leaseMs, [{ do: "send", attempts: [first(one, STRUCK_REPLICA)] }])),
+    ...under([...held, ...own], leaseMs, [
+      { do: "start", attempts: held.map((one) => first(one, STRUCK_REPLICA)) },
+      { do: "start", attempts: own.map((one) => first(one, OTHER_REPLICA)) },
+      ...(held.length + own.length > 0 ? [{ do: "wait", ms: PATIENCE_MS } as const] : []),
+      { do: "persist", attempts: all.map((plan) => ({ ...plan, replica: OTHER_REPLICA })) },
+    ]),
     { do: "join" },
     { do: "wait", ms: AFTERMATH_MS },
     // Every one of them is done: whoever asks again is answered as before.
     { do: "send", attempts: all },
     { do: "observe" },
   ];
+}
+
+/** The struck attempt. Its client does not wait for ever. */
+function first({ plan }: Struck, replica: number): AttemptPlan {
+  return { ...plan, replica, abortAfterMs: PATIENCE_MS };
+}
+
+/** The steps with all these faults at work or armed. */
+function under(struck: readonly Struck[], leaseMs: number, steps: readonly Step[]): readonly Step[] {
+  return struck.reduceRight<readonly Step[]>(
+    (inner, { cell, phase, plan }) => [
+      { do: "during", fault: cell.step({ operation: plan.operation, phase, pass: 1 }, leaseMs), steps: inner },
+    ],
+    steps,
+  );
 }
 
 type Place = readonly [endpoint: Endpoint, phase: string];

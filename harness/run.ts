@@ -63,7 +63,7 @@ export async function run(
     await checkPlainRequests(calm);
     const { ending, message } = await playToTheEnd(stages, scenarios, options);
     options.progress.step("waiting until the system is quiet");
-    await Promise.all([...new Set([calm, stages.faulty])].map(readBooks));
+    await Promise.all([calm, ...stages.faulty].map(readBooks));
     const isCut = options.signal.aborted;
     journal.record({ type: "ended", at: calm.now(), ending: isCut ? "interrupted" : ending, message });
     options.progress.step("taking the lab down");
@@ -86,18 +86,21 @@ async function clear(directory: string): Promise<void> {
   }
 }
 
-/** The lab of the calm copy, and that of the faulty one where a scenario needs it. */
+/** More copies of the target would need more than two cores, and what they save is waiting for leases. */
+const FAULTY_COPIES_MAX = 2;
+
+/** The lab of the calm copy, and those of the faulty ones. */
 class Labs implements AsyncDisposable {
   readonly calm: Lab;
-  readonly faulty: Lab | null;
+  readonly faulty: readonly Lab[];
 
-  constructor(calm: Lab, faulty: Lab | null) {
+  constructor(calm: Lab, faulty: readonly Lab[]) {
     this.calm = calm;
     this.faulty = faulty;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.calm, this.faulty].map((lab) => lab?.[Symbol.asyncDispose]()));
+    await Promise.all([this.calm, ...this.faulty].map((lab) => lab[Symbol.asyncDispose]()));
   }
 }
 
@@ -110,14 +113,21 @@ async function openLabs(
   const shared = { logs: join(directory, "logs"), secrets, signal, onStep: progress.step };
   const apart = scenarios.filter(({ faulty }) => faulty);
   const usesLinks = apart.some((scenario) => scenario.usesLinks);
-  const calm = Lab.open(target, { ...shared, stage: "calm", usesLinks: false });
-  // What is to run once before the replicas may not run twice at once.
-  if (target.file.start?.prepare !== undefined) await calm;
-  const faulty = apart.length === 0 ? null : Lab.open(target, { ...shared, stage: "faulty", usesLinks });
-  const [calmly, faultily] = await Promise.allSettled([calm, faulty]);
-  if (calmly.status === "fulfilled" && faultily.status === "fulfilled") return new Labs(calmly.value, faultily.value);
-  for (const one of [calmly, faultily]) if (one.status === "fulfilled") await one.value?.[Symbol.asyncDispose]();
-  throw calmly.status === "rejected" ? calmly.reason : faultily.status === "rejected" ? faultily.reason : null;
+  // One that the lab does not start exists once, and nothing but its clients' links can be disturbed.
+  const copies = target.file.start === undefined ? 1 : FAULTY_COPIES_MAX;
+  const names = Array.from({ length: Math.min(copies, apart.length) }, (_, index) => `faulty-${index + 1}` as const);
+  const opening = [Lab.open(target, { ...shared, stage: "calm", usesLinks: false })];
+  for (const stage of names) {
+    // What is to run once before the replicas may not run twice at once.
+    if (target.file.start?.prepare !== undefined) await Promise.allSettled(opening);
+    opening.push(Lab.open(target, { ...shared, stage, usesLinks }));
+  }
+  const settled = await Promise.allSettled(opening);
+  const [calm, ...faulty] = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  const failed = settled.find((one) => one.status === "rejected");
+  if (calm !== undefined && failed === undefined) return new Labs(calm, faulty);
+  await Promise.all([calm, ...faulty].map((lab) => lab?.[Symbol.asyncDispose]()));
+  throw failed?.reason;
 }
 
 function setStages(
@@ -145,8 +155,10 @@ function setStages(
     const { signal, timeoutMs } = options;
     return { name, runId, target, running, journal, books, secrets, now, signal, timeoutMs, keys };
   };
-  const calmStage = set("calm", calm.target);
-  return { calm: calmStage, faulty: faulty === null ? calmStage : set("faulty", faulty.target) };
+  return {
+    calm: set("calm", calm.target),
+    faulty: faulty.map((lab, index) => set(`faulty-${index + 1}`, lab.target)),
+  };
 }
 
 /** However the playing ends, the run goes on to read the books and to judge what there is. */
