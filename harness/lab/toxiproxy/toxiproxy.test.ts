@@ -105,6 +105,17 @@ test("what is cached is up in well under a second and works", async () => {
   expect(await accepts(link.port)).toBe(true);
 });
 
+test("a port that was taken meanwhile is not used: the server does not end by that, it only says so", async () => {
+  const machine = await Machine.create();
+  const taken = `echo $$ > "$HOME/pid"; echo "bind: address already in use"; exec /bin/sleep 1000`;
+  await writeScript(machine.cached, `if [ -e "$HOME/pid" ]; then exec ${real} "$@"; fi; ${taken}`);
+  const { origin, url } = await machine.start();
+  expect(origin).toBe("cached");
+  expect(await accepts(Number(new URL(url).port))).toBe(true);
+  const first = await pidIn(join(machine.env["HOME"] ?? "", "pid"));
+  await vi.waitUntil(() => !isAlive(first), { timeout: GONE_WITHIN_MS });
+});
+
 test("with Go it is built once, and told", async () => {
   const machine = await Machine.create();
   await machine.install("go", GO('echo "$@" > "$HOME/asked"'));
