@@ -7,4 +7,5 @@ export default faultsAt({
   phases: ["downstream-called"],
   when: "between the downstream call and its record",
   cells: localCells,
+  turn: 4,
 });

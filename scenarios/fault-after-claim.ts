@@ -7,4 +7,5 @@ export default faultsAt({
   phases: ["claimed"],
   when: "between claim and execution",
   cells: localCells,
+  turn: 1,
 });

@@ -7,4 +7,5 @@ export default faultsAt({
   phases: ["committed"],
   when: "after the commit and before the answer",
   cells: localCells,
+  turn: 8,
 });

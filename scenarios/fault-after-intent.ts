@@ -7,4 +7,5 @@ export default faultsAt({
   phases: ["intent-recorded"],
   when: "between the recorded intent and the downstream call",
   cells: localCells,
+  turn: 3,
 });

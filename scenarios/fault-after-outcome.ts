@@ -7,4 +7,5 @@ export default faultsAt({
   phases: ["outcome-recorded"],
   when: "between the recorded outcome and completion",
   cells: localCells,
+  turn: 5,
 });

@@ -7,4 +7,5 @@ export default faultsAt({
   phases: ["before-claim"],
   when: "before the claim",
   cells: localCells,
+  turn: 0,
 });

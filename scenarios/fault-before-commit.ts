@@ -7,4 +7,5 @@ export default faultsAt({
   phases: ["before-commit"],
   when: "before the commit",
   cells: localCells,
+  turn: 7,
 });

@@ -7,4 +7,5 @@ export default faultsAt({
   phases: ["before-completion"],
   when: "between effect and completed record",
   cells: localCells,
+  turn: 6,
 });

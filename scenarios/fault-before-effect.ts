@@ -7,4 +7,5 @@ export default faultsAt({
   phases: ["before-effect"],
   when: "before the effect",
   cells: localCells,
+  turn: 2,
 });

@@ -7,5 +7,6 @@ export default faultsAt({
   phases: ["replaying"],
   when: "during a replay",
   cells: localCells,
+  turn: 9,
   before: (operations) => [{ do: "send", attempts: operations }],
 });

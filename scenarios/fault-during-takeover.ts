@@ -11,6 +11,7 @@ export default faultsAt({
   phases: ["taking-over"],
   when: "during a takeover",
   cells: localCells,
+  turn: 10,
   before: (operations, leaseMs) => [
     ...operations.reduceRight<readonly Step[]>(
       (steps, { operation }) => [

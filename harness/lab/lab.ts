@@ -45,7 +45,7 @@ export interface RunningTarget {
   readonly failpoints: Failpoints | null;
   readonly links: Readonly<Record<LinkName, LinkState>>;
   readonly powers: Powers;
-  /** Says which replica has ended, or null while all run. Null always where the harness did not start them. */
+  /** Says which of what the lab started has ended, or null while all run. */
   readonly ended: () => string | null;
 }
 
@@ -89,13 +89,18 @@ interface Services {
   readonly links: Links | null;
   /** Why there are no links, where some are wanted. */
   readonly lacking: string | null;
+  /** Says which of them has ended, or null while all run. */
+  readonly ended: () => string | null;
 }
 
 async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Promise<RunningTarget> {
   const { file } = target;
   const services = await startServices(keeper, file, options);
   options.signal.throwIfAborted();
-  if (file.start === undefined) return withLinks({ ...alreadyRunning(file), postgres: services.postgres }, services);
+  const { ended } = services;
+  if (file.start === undefined) {
+    return withLinks({ ...alreadyRunning(file), postgres: services.postgres, ended }, services);
+  }
   options.onStep(`starting ${file.start.replicas} replica(s) of ${file.name}`);
   const ways = await waysOf(services, file.start.replicas);
   const replicas = await startReplicas(keeper, {
@@ -116,7 +121,7 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
     processor: services.processor,
     failpoints: services.failpoints,
     powers: powersOver(replicas, services),
-    ended: () => endedReplica(replicas),
+    ended: () => endedReplica(replicas) ?? services.ended(),
   };
   return withLinks(running, services);
 }
@@ -124,11 +129,14 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
 async function startServices(keeper: Keeper, file: TargetFile, options: LabOptions): Promise<Services> {
   const named = namesInStart(file);
   const { logs, onStep } = options;
+  const ends: (() => string | null)[] = [];
   let links: Links | null = null;
   let lacking: string | null = null;
   if (options.usesLinks) {
     try {
-      links = new Links(await startToxiproxy(keeper, logs, options));
+      const toxiproxy = await startToxiproxy(keeper, logs, options);
+      links = new Links(toxiproxy);
+      ends.push(toxiproxy.ended);
     } catch (error) {
       if (!(error instanceof Failure && error.code === "unavailable")) throw error;
       lacking = error.message;
@@ -147,7 +155,8 @@ async function startServices(keeper: Keeper, file: TargetFile, options: LabOptio
   }
   const processor = named.has("processor") ? await Processor.start(keeper, logs, options) : null;
   const failpoints = named.has("failpoints") ? await Failpoints.open() : null;
-  return { postgres, processor, failpoints, redis, links, lacking };
+  const ended = (): string | null => ends.map((one) => one()).find((one) => one !== null) ?? null;
+  return { postgres, processor, failpoints, redis, links, lacking, ended };
 }
 
 function namesOf({ postgres, processor, failpoints, redis }: Services): Record<string, string> {
