@@ -67,7 +67,12 @@ const inFlight = z.strictObject({
 });
 
 const scope = z.strictObject({ caller: treatment, endpoint: treatment, query: treatment });
-const stored = z.strictObject({ validation: storage, failedBeforeEffect: storage });
+const stored = z.strictObject({
+  validation: storage,
+  failedBeforeEffect: storage,
+  /** The processor, or whoever carries the operation out, refused it for good. */
+  declined: storage.default("undocumented"),
+});
 
 const promises = {
   key,

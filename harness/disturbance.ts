@@ -8,7 +8,7 @@ import { Failure } from "./fail.ts";
 import { type Directive, type FaultStep, type Injected, LOSSY_FAULTS } from "./fault.ts";
 import { inject } from "./faults/list.ts";
 import type { Named } from "./naming.ts";
-import type { Outcome } from "./operation.ts";
+import type { Micros, Outcome } from "./operation.ts";
 import type { Stage } from "./stage.ts";
 
 export interface DisturbanceOptions {
@@ -90,17 +90,21 @@ export class Disturbance {
     return directive ?? { do: "go" };
   }
 
-  #record(state: Extract<Event, { type: "fault" }>["state"], at = this.#options.stage.now()): void {
+  #record(state: Extract<Event, { type: "fault" }>["state"], from?: Micros): void {
     const { stage, scenario, id, step, namesOf } = this.#options;
+    const operation = step.fault === "processor" ? step.operation : step.at?.operation;
     stage.journal.record({
       type: "fault",
-      at,
+      at: stage.now(),
       scenario,
       id,
       fault: step.fault,
+      ...(step.fault === "undisturbed" ? { isControl: true } : {}),
       replica: this.#replica,
-      ...(step.at === undefined ? {} : { operation: namesOf(step.at.operation).operation, phase: step.at.phase }),
+      ...(operation === undefined ? {} : { operation: namesOf(operation).operation }),
+      ...(step.at === undefined ? {} : { phase: step.at.phase }),
       state,
+      ...(from === undefined ? {} : { from }),
     });
   }
 }

@@ -132,13 +132,20 @@ export type Event =
       readonly scenario: string;
       /** Tells apart faults of one name. */
       readonly id?: string;
+      /** Its own name, by which the judge knows what it can reach. */
       readonly fault: string;
+      /** What people call it; default: its own name. */
+      readonly label?: string;
+      /** The same way with nothing disturbed. It explains nothing. */
+      readonly isControl?: boolean;
       readonly replica: number | null;
-      /** Where it is placed: the attempt's operation, and the phase that it was to pass. */
+      /** Whose operation it strikes, and the phase that this operation was to pass. */
       readonly operation?: string;
       readonly phase?: string;
       /** `armed`: placed and waiting. `injected`: at work from now on. `missed`: it never struck anything. */
       readonly state: "armed" | "injected" | "healed" | "missed";
+      /** When injecting began. It was at work from some moment between then and `at`. Left out: at `at`. */
+      readonly from?: Micros;
     }
   | {
       readonly type: "observed";

@@ -38,10 +38,13 @@ export interface FaultWindow {
   readonly fault: string;
   /** Null: it strikes no single replica. */
   readonly replica: number | null;
-  /** Where it struck, if it was placed. */
+  /** Whose operation it struck, and where, if it was placed. */
   readonly operation: string | null;
   readonly phase: string | null;
+  /** Before this moment it was not at work. */
   readonly from: Micros;
+  /** From this moment on it certainly was. */
+  readonly struckAt: Micros;
   readonly until: Micros;
 }
 
@@ -96,6 +99,8 @@ export interface History {
   readonly records: GroundTruth<ReadonlyMap<string, readonly string[]>>;
   /** What the processor has by reference, from the same reading. */
   readonly downstream: GroundTruth<ReadonlyMap<string, Downstream>>;
+  /** When that reading was made; null: never. */
+  readonly lastReadAt: Micros | null;
 }
 
 /** A whole run: one history for each scenario, since no key crosses scenarios. */
@@ -137,7 +142,7 @@ export class HistoryBuilder {
   #run: RunFacts | null = null;
   readonly #drafts = new Map<string, Draft>();
   readonly #open = new Map<string, { attempt: Attempt; at: Micros }>();
-  readonly #finals = new Map<StageName, Books>();
+  readonly #finals = new Map<StageName, LastReading>();
   #ending: Ending | "cut" = "cut";
   #endingMessage: string | null = null;
   #last: Micros = 0;
@@ -171,7 +176,7 @@ export class HistoryBuilder {
         this.#fault(event);
         return;
       case "observed":
-        if (event.scenario === null) this.#finals.set(event.stage ?? "calm", event.books);
+        if (event.scenario === null) this.#finals.set(event.stage ?? "calm", { at: event.at, books: event.books });
         else this.#observed(event.scenario, event);
         return;
       case "ended":
@@ -276,18 +281,19 @@ export class HistoryBuilder {
 
   #fault(event: Extract<Event, { type: "fault" }>): void {
     const draft = this.#draft(event.scenario);
-    const { fault, replica, operation = null, phase = null } = event;
+    const { fault, replica, operation = null, phase = null, at: struckAt, from = struckAt } = event;
     const id = event.id ?? `${fault} ${replica}`;
     switch (event.state) {
       case "armed":
-        draft.armed.set(id, `${fault} at ${phase} of ${operation}`);
+        draft.armed.set(id, wordsOn(event));
         return;
       case "injected":
         draft.armed.delete(id);
-        draft.faults.push({ id, fault, replica, operation, phase, from: event.at, until: Infinity });
+        if (event.isControl) return;
+        draft.faults.push({ id, fault, replica, operation, phase, from, struckAt, until: Infinity });
         return;
       case "missed":
-        draft.missed.push(fault);
+        draft.missed.push(wordsOn(event));
         return;
       case "healed": {
         const index = draft.faults.findLastIndex((window) => window.id === id);
@@ -329,11 +335,23 @@ export class HistoryBuilder {
   }
 }
 
-type Truths = Pick<History, "effects" | "records" | "downstream">;
+function wordsOn({ fault, label = fault, operation, phase }: Extract<Event, { type: "fault" }>): string {
+  const where = phase === undefined ? "" : ` at ${phase}`;
+  return operation === undefined ? `${label}${where}` : `${label}${where} of ${operation}`;
+}
 
-function truthsIn(run: RunFacts, final: Books | null): Truths {
+interface LastReading {
+  readonly at: Micros;
+  readonly books: Books;
+}
+
+type Truths = Pick<History, "effects" | "records" | "downstream" | "lastReadAt">;
+
+function truthsIn(run: RunFacts, last: LastReading | null): Truths {
   const { books } = run;
+  const final = last?.books ?? null;
   return {
+    lastReadAt: last?.at ?? null,
     effects: groundTruth(books.effects, final, "effects", final?.effects && effectsByReference(final.effects)),
     records: groundTruth(books.records, final, "key records", final?.records && statesByKey(final.records)),
     downstream: groundTruth(

@@ -1,6 +1,7 @@
 /** Judging: every invariant over every scenario's history, combined by the fixed table. */
 import { describe } from "./evidence/answers.ts";
-import type { FaultWindow, History, Recorded, RunHistory } from "./history.ts";
+import { faultReach } from "./evidence/fault-reach.ts";
+import type { History, Recorded, RunHistory } from "./history.ts";
 import {
   checkSafely,
   combine,
@@ -10,6 +11,7 @@ import {
   type Verdict,
   type Violation,
 } from "./invariant.ts";
+import { notReconciled, type Reconciliation, reconcile } from "./reconciliation.ts";
 
 /** One invariant's verdict on one scenario. */
 export interface Finding {
@@ -25,6 +27,8 @@ export interface ScenarioVerdict {
   /** Why it is not a pass, beyond the violations themselves. */
   readonly reasons: readonly string[];
   readonly findings: readonly Finding[];
+  /** Null: it was skipped. */
+  readonly reconciliation: Reconciliation | null;
 }
 
 export interface InvariantVerdict {
@@ -64,15 +68,23 @@ function judgeScenario(history: History, invariants: readonly Invariant[]): Scen
   const { scenario } = history;
   if (scenario.skipped !== null && history.attempts.length === 0) {
     const result = scenario.isLacking ? "inconclusive" : "skip";
-    return { history, result, reasons: [scenario.skipped], findings: [] };
+    return { history, result, reasons: [scenario.skipped], findings: [], reconciliation: null };
   }
   const findings = invariants.map((invariant): Finding => {
     const level = history.contract.levels[invariant.id] ?? invariant.level;
     return { invariant, history, level, verdict: checkSafely(invariant, history) };
   });
-  const reasons = [...scenarioReasons(history), ...notExercised(history, findings), ...inconclusiveReasons(findings)];
-  const results = findings.map(weight);
-  return { history, result: combine(reasons.length > 0 ? [...results, "inconclusive"] : results), reasons, findings };
+  const reconciled = reconcileSafely(history);
+  const reconciliation = reconciled instanceof Error ? notReconciled(reconciled.message) : reconciled;
+  const reasons = [
+    ...scenarioReasons(history),
+    ...notExercised(history, findings),
+    ...inconclusiveReasons(findings),
+    ...(reconciled instanceof Error ? [`the reconciliation itself failed: ${reconciled.message}`] : []),
+    ...unresolvedReasons(reconciliation),
+  ];
+  const result = combine([...findings.map(weight), ...(reasons.length > 0 ? (["inconclusive"] as const) : [])]);
+  return { history, result, reasons, findings, reconciliation };
 }
 
 /** Only a broken `must` fails a run; a deviation from a `should` is reported and passes. */
@@ -80,7 +92,28 @@ function weight({ verdict, level }: Finding): Result {
   return verdict.result === "fail" && level !== "must" ? "pass" : verdict.result;
 }
 
-function scenarioReasons({ scenario, attempts, faults, missedFaults }: History): string[] {
+/** A reconciliation that fails proves nothing about the target. */
+function reconcileSafely(history: History): Reconciliation | Error {
+  try {
+    return reconcile(history);
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+/** Nobody can say what became of a key: that is no pass, whatever the invariants found. */
+function unresolvedReasons({ unresolved }: Reconciliation): string[] {
+  const [first] = unresolved;
+  if (first === undefined) return [];
+  const { reference, lastAnswer, effects, charges, record } = first;
+  const charged = charges === null ? "" : `, ${charges} charge(s)`;
+  return [
+    `what became of ${unresolved.length} key(s) is unresolved: ${reference} (${lastAnswer}; ${effects} effect(s)${charged}, record ${record ?? "none"})`,
+  ];
+}
+
+function scenarioReasons(history: History): string[] {
+  const { scenario, attempts, missedFaults } = history;
   const reasons: string[] = [];
   if (!scenario.finished) reasons.push("the scenario was not played to its end");
   if (attempts.length === 0) reasons.push("no attempt was made");
@@ -88,11 +121,11 @@ function scenarioReasons({ scenario, attempts, faults, missedFaults }: History):
   if (missedFaults.length > 0) {
     reasons.push(`${missedFaults.length} fault(s) never struck: ${[...new Set(missedFaults)].slice(0, 3).join("; ")}`);
   }
-  const unanswered = attempts.filter((recorded) => isUnexplained(recorded, faults));
+  const unanswered = attempts.filter((recorded) => isUnexplained(history, recorded));
   if (unanswered.length > attempts.length * UNANSWERED_SHARE_MAX) {
     const how = [...new Set(unanswered.map(({ outcome }) => describe(outcome)))].join(", ");
     reasons.push(
-      `${unanswered.length} of ${attempts.length} attempts got no answer, and no fault was at work (${how})`,
+      `${unanswered.length} of ${attempts.length} attempts got no answer, and no fault that was at work explains it (${how})`,
     );
   }
   return reasons;
@@ -102,10 +135,11 @@ function scenarioReasons({ scenario, attempts, faults, missedFaults }: History):
 const UNANSWERED_SHARE_MAX = 0.05;
 
 /** No answer, though neither the client hung up nor a fault stood in the way. */
-function isUnexplained({ outcome, invokedAt, completedAt }: Recorded, faults: readonly FaultWindow[]): boolean {
+function isUnexplained(history: History, recorded: Recorded): boolean {
+  const { outcome } = recorded;
   if (outcome.kind === "responded") return false;
   if (outcome.kind === "indeterminate" && outcome.reason === "aborted") return false;
-  return !faults.some(({ from, until }) => invokedAt < until && completedAt > from);
+  return faultReach(history).lastTouching(recorded) === null;
 }
 
 /** A scenario names what it is there to look at; not having looked proves nothing. */

@@ -11,6 +11,7 @@ import type { History, Recorded } from "./history.ts";
 import type { Violation } from "./invariant.ts";
 import type { Judgement } from "./judge.ts";
 import { recipeSchema } from "./recipe.ts";
+import { type KeyClass, together } from "./reconciliation.ts";
 
 const result = z.enum(["pass", "fail", "inconclusive", "skip"]);
 
@@ -55,6 +56,38 @@ const race = z.strictObject({
   windowFoundMicros: z.number().nullable(),
 });
 
+const counts = z.strictObject({
+  "exactly-once": z.int(),
+  duplicated: z.int(),
+  lost: z.int(),
+  ghost: z.int(),
+  refused: z.int(),
+  "resolved-unknown": z.int(),
+  "unresolved-unknown": z.int(),
+} satisfies Record<KeyClass, z.ZodType>);
+
+/** What became of every key: client history, ledger and processor, and key records held against each other. */
+const reconciliation = z.strictObject({
+  counts,
+  /** Keys that outlived their retention and may rightly have executed twice. */
+  notCompared: z.int(),
+  /** Why nothing was compared, or null. */
+  reason: z.string().nullable(),
+  /** The first keys of which nobody can say what became of them. */
+  unresolved: z.array(
+    z.strictObject({
+      scenario: z.string(),
+      reference: z.string(),
+      key: z.string().nullable(),
+      /** Of the client. */
+      lastAnswer: z.string(),
+      effects: z.int(),
+      charges: z.int().nullable(),
+      record: z.string().nullable(),
+    }),
+  ),
+});
+
 export const reportSchema = z.strictObject({
   format: z.literal(1),
   verdict: result,
@@ -73,6 +106,7 @@ export const reportSchema = z.strictObject({
   /** What a replay is played by; null for histories that do not hold it. */
   recipe: recipeSchema.nullable(),
   race: race.nullable(),
+  reconciliation,
   scenarios: z.array(
     z.strictObject({
       id: z.string(),
@@ -124,6 +158,7 @@ export function reportOf(judgement: Judgement): Report {
     notes: [...history.notes, ...history.damage],
     command: run?.command ?? "",
     recipe: run?.recipe ?? null,
+    reconciliation: reconciledIn(judgement),
     race: raceOf(history.scenarios.flatMap(({ receipts }) => receipts)),
     scenarios: judgement.scenarios.map(({ history: { scenario, attempts }, result: verdict, reasons, findings }) => ({
       id: scenario.id,
@@ -147,6 +182,14 @@ export function reportOf(judgement: Judgement): Report {
       ),
     })),
   };
+}
+
+/** More are counted and not listed. */
+const UNRESOLVED_LISTED_MAX = 100;
+
+function reconciledIn({ scenarios }: Judgement): Report["reconciliation"] {
+  const { unresolved, ...rest } = together(scenarios.flatMap((scenario) => scenario.reconciliation ?? []));
+  return { ...rest, unresolved: unresolved.slice(0, UNRESOLVED_LISTED_MAX).map((one) => ({ ...one })) };
 }
 
 type Found = Judgement["invariants"][number]["violations"][number];

@@ -20,7 +20,7 @@ export const checkoutCom: Contract = {
   inFlight: { answers: [{ status: 409 }], retryAfter: "optional" },
   mismatch: "undocumented",
   mismatchInFlight: "undocumented",
-  stored: { validation: ["released"], failedBeforeEffect: ["released"] },
+  stored: { validation: ["released"], failedBeforeEffect: ["released"], declined: "undocumented" },
   retentionMs: 86_400_000,
   afterRetention: ["new"],
   leaseMs: "undocumented",

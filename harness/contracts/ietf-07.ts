@@ -20,7 +20,7 @@ export const ietf07: Contract = {
   inFlight: { answers: [{ status: 409 }], retryAfter: "optional" },
   mismatch: [{ status: 422 }],
   mismatchInFlight: [{ status: 422 }, { status: 409 }],
-  stored: { validation: "undocumented", failedBeforeEffect: "undocumented" },
+  stored: { validation: "undocumented", failedBeforeEffect: "undocumented", declined: "undocumented" },
   retentionMs: "undocumented",
   afterRetention: "undocumented",
   leaseMs: "undocumented",

@@ -20,7 +20,7 @@ export const klarnaOm: Contract = {
   inFlight: { answers: "undocumented", retryAfter: "optional" },
   mismatch: "undocumented",
   mismatchInFlight: "undocumented",
-  stored: { validation: "undocumented", failedBeforeEffect: "undocumented" },
+  stored: { validation: "undocumented", failedBeforeEffect: "undocumented", declined: "undocumented" },
   retentionMs: 86_400_000,
   afterRetention: "undocumented",
   leaseMs: "undocumented",

@@ -20,7 +20,7 @@ export const mollie: Contract = {
   inFlight: { answers: [{ status: 409 }], retryAfter: "optional" },
   mismatch: [{ status: 400 }],
   mismatchInFlight: [{ status: 400 }, { status: 409 }],
-  stored: { validation: "undocumented", failedBeforeEffect: "undocumented" },
+  stored: { validation: "undocumented", failedBeforeEffect: "undocumented", declined: "undocumented" },
   retentionMs: 3_600_000,
   afterRetention: ["new"],
   leaseMs: "undocumented",

@@ -20,7 +20,7 @@ export const paypalOrdersV2: Contract = {
   inFlight: { answers: [{ status: 409 }], retryAfter: "optional" },
   mismatch: "undocumented",
   mismatchInFlight: "undocumented",
-  stored: { validation: "undocumented", failedBeforeEffect: ["released"] },
+  stored: { validation: "undocumented", failedBeforeEffect: ["released"], declined: "undocumented" },
   retentionMs: 21_600_000,
   afterRetention: "undocumented",
   leaseMs: "undocumented",

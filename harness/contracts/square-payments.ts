@@ -20,7 +20,7 @@ export const squarePayments: Contract = {
   inFlight: { answers: "undocumented", retryAfter: "optional" },
   mismatch: [{ status: 400 }],
   mismatchInFlight: "undocumented",
-  stored: { validation: "undocumented", failedBeforeEffect: "undocumented" },
+  stored: { validation: "undocumented", failedBeforeEffect: "undocumented", declined: "undocumented" },
   retentionMs: "undocumented",
   afterRetention: "undocumented",
   leaseMs: "undocumented",

@@ -25,10 +25,10 @@ export const strict: Contract = {
   inFlight: { answers: [{ status: 409 }], retryAfter: "required" },
   mismatch: [{ status: 422 }],
   mismatchInFlight: [{ status: 422 }, { status: 409 }],
-  stored: { validation: ["stored"], failedBeforeEffect: ["released"] },
+  stored: { validation: ["stored"], failedBeforeEffect: ["released"], declined: ["stored"] },
   retentionMs: 86_400_000,
   afterRetention: ["new"],
   leaseMs: 60_000,
   internalHeaders: ["idempotency-replayed"],
-  levels: {},
+  levels: { "no-blind-reexecution": "must" },
 };

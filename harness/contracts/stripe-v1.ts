@@ -20,7 +20,7 @@ export const stripeV1: Contract = {
   inFlight: { answers: [{ status: 409 }], retryAfter: "optional" },
   mismatch: [{ status: 400 }],
   mismatchInFlight: [{ status: 400 }, { status: 409 }],
-  stored: { validation: ["released"], failedBeforeEffect: ["stored"] },
+  stored: { validation: ["released"], failedBeforeEffect: ["stored"], declined: ["stored"] },
   retentionMs: 86_400_000,
   afterRetention: ["new"],
   leaseMs: "undocumented",

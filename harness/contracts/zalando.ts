@@ -20,7 +20,7 @@ export const zalando: Contract = {
   inFlight: { answers: "undocumented", retryAfter: "optional" },
   mismatch: [{ status: 400 }],
   mismatchInFlight: "undocumented",
-  stored: { validation: ["stored"], failedBeforeEffect: ["stored"] },
+  stored: { validation: ["stored"], failedBeforeEffect: ["stored"], declined: "undocumented" },
   retentionMs: 86_400_000,
   afterRetention: ["new"],
   leaseMs: "undocumented",

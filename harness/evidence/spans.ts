@@ -1,5 +1,5 @@
 /** Spans of time in which something was at work, and what they touch. Found by sorting, never pair by pair. */
-import type { FaultWindow, Recorded } from "../history.ts";
+import type { Recorded } from "../history.ts";
 import type { Micros } from "../operation.ts";
 
 /** Both ends belong to it: at equal times of the clock the order is unknown. */
@@ -11,9 +11,6 @@ export interface Span {
 /** Sorted, and apart from each other. Only such spans can be asked. */
 export type Spans = readonly Span[];
 
-/** What a fault did to a target is not over at the moment when it is healed. */
-const AFTERMATH_MS = 2_000;
-
 export function spansOf(spans: readonly Span[]): Spans {
   const sorted = [...spans].sort((one, other) => one.from - other.from);
   const apart: Span[] = [];
@@ -23,10 +20,6 @@ export function spansOf(spans: readonly Span[]): Spans {
     else if (until > last.until) apart[apart.length - 1] = { from: last.from, until };
   }
   return apart;
-}
-
-export function faultSpans(windows: readonly FaultWindow[]): Spans {
-  return spansOf(windows.map(({ from, until }) => ({ from, until: until + AFTERMATH_MS * 1000 })));
 }
 
 /** The last of the spans that touches the attempt's own, or null. */

@@ -1,6 +1,6 @@
 /**
- * Takeovers in a history: a replica was paused while it held a key, others were told to wait, and later one
- * of them was served, so the lease had been taken from the paused holder.
+ * Takeovers in a history: the holder of a key was paused, killed, or held up in one of its phases, others were
+ * told to wait, and later one of them was served, so the lease had been taken from the holder.
  */
 
 import type { Effect } from "../event.ts";
@@ -13,14 +13,33 @@ import { countUntil } from "./spans.ts";
 export interface Takeover {
   readonly group: KeyGroup;
   readonly window: FaultWindow;
-  /** In flight on the paused replica when it stopped; one of them had the key. */
+  readonly kind: HeldUp;
+  /** In flight where the fault struck when it struck; one of them had the key. */
   readonly holders: readonly Recorded[];
-  /** The first success that another replica answered during the pause. */
+  /** The first success that another attempt got meanwhile. */
   readonly taker: Answered;
-  /** All successes of the taker's request that were answered during the pause, the taker's first. */
+  /** All successes of the taker's request meanwhile, the taker's first. */
   readonly successes: readonly Answered[];
-  /** The last reading of the effects during the pause and after the taker's answer. */
+  /** The last reading of the effects during a pause and after the taker's answer. */
   readonly observed: Reading | null;
+}
+
+/** What becomes of a holder. A paused or delayed one wakes up, the others never do. */
+type HeldUp = "paused" | "killed" | "hung" | "delayed";
+
+function kindOf({ fault }: FaultWindow): HeldUp | null {
+  switch (fault) {
+    case "pause-replica":
+      return "paused";
+    case "kill-replica":
+      return "killed";
+    case "hang":
+      return "hung";
+    case "delay":
+      return "delayed";
+    default:
+      return null;
+  }
 }
 
 /** A reading of the books that did read the effects. */
@@ -30,33 +49,54 @@ interface Reading {
 }
 
 export function takeoversOf(history: History): readonly Takeover[] {
-  const pauses = pausesByReplica(history.faults);
-  if (pauses.size === 0) return [];
+  const places = windowsByPlace(history.faults);
+  if (places.size === 0) return [];
   const readings = history.observations.flatMap(({ at, effects }) => (effects === null ? [] : { at, effects }));
   return ownGroups(history).flatMap((group) => {
-    const windows = new Set(group.attempts.flatMap((one) => pauseOver(pauses, one) ?? []));
+    const windows = new Set(group.attempts.flatMap((one) => windowsOver(places, one)));
     return [...windows].flatMap((window) => takeoverIn(history, group, window, readings) ?? []);
   });
 }
 
+/** Where a fault finds holders: on a replica, or, of one operation alone, in a phase. */
+type Place = number | string;
+
 /** In order of time. */
-function pausesByReplica(faults: readonly FaultWindow[]): ReadonlyMap<number, readonly FaultWindow[]> {
-  const byReplica = new Map<number, FaultWindow[]>();
-  const pauses = faults.filter(({ fault }) => fault === "pause-replica");
-  for (const pause of pauses.sort((one, other) => one.from - other.from)) {
-    if (pause.replica === null) continue;
-    const known = byReplica.get(pause.replica);
-    if (known) known.push(pause);
-    else byReplica.set(pause.replica, [pause]);
+function windowsByPlace(faults: readonly FaultWindow[]): ReadonlyMap<Place, readonly FaultWindow[]> {
+  const byPlace = new Map<Place, FaultWindow[]>();
+  for (const window of [...faults].sort((one, other) => one.from - other.from)) {
+    const place = placeOf(window);
+    if (place === null) continue;
+    const known = byPlace.get(place);
+    if (known) known.push(window);
+    else byPlace.set(place, [window]);
   }
-  return byReplica;
+  return byPlace;
 }
 
-/** The first pause of the attempt's replica that began while the attempt was in flight. */
-function pauseOver(pauses: ReadonlyMap<number, readonly FaultWindow[]>, one: Recorded): FaultWindow | null {
-  const own = pauses.get(one.attempt.replica) ?? [];
-  const first = own[countUntil(own, one.invokedAt, ({ from }) => from)];
-  return first !== undefined && first.from < one.completedAt ? first : null;
+function placeOf(window: FaultWindow): Place | null {
+  switch (kindOf(window)) {
+    case "paused":
+    case "killed":
+      return window.replica;
+    case "hung":
+    case "delayed":
+      return window.operation;
+    case null:
+      return null;
+  }
+}
+
+/** At each of the attempt's places the first fault that struck while it was in flight. */
+function windowsOver(
+  places: ReadonlyMap<Place, readonly FaultWindow[]>,
+  { attempt, invokedAt, completedAt }: Recorded,
+): readonly FaultWindow[] {
+  return [attempt.replica, attempt.operation].flatMap((place) => {
+    const own = places.get(place) ?? [];
+    const first = own[countUntil(own, invokedAt, ({ from }) => from)];
+    return first !== undefined && first.from < completedAt ? [first] : [];
+  });
 }
 
 function takeoverIn(
@@ -65,17 +105,21 @@ function takeoverIn(
   window: FaultWindow,
   readings: readonly Reading[],
 ): Takeover | null {
+  const kind = kindOf(window);
+  if (kind === null) return null;
   const { contract } = history;
   const attempts = withinRetention(contract, group);
+  // Who never wakes up can be taken over at any later time.
+  const until = kind === "killed" || kind === "hung" ? Infinity : window.until;
   const during = attempts
-    .filter(({ completedAt }) => window.from < completedAt && completedAt < window.until)
+    .filter(({ completedAt }) => window.from < completedAt && completedAt < until)
     .sort((one, other) => one.completedAt - other.completedAt);
   const taker = during.find((one): one is Answered => isSuccess(history, one));
-  if (taker === undefined || taker.attempt.replica === window.replica) return null;
+  if (taker === undefined || isHeldUp(window, kind, taker)) return null;
   const request = requestOf(contract, taker.attempt);
   const isSame = ({ attempt }: Recorded): boolean => requestOf(contract, attempt) === request;
   const holders = attempts.filter((one) => isSame(one) && wasStopped(window, one));
-  // Told to wait before the taker was even sent, by a replica that was not stopped: the key was held.
+  // Told to wait before the taker was even sent, by one that was not stopped: the key was held.
   const isEvidence = (one: Recorded): boolean =>
     one.completedAt < taker.invokedAt &&
     isSame(one) &&
@@ -84,15 +128,26 @@ function takeoverIn(
     !isMismatch(contract, one);
   if (holders.length === 0 || !during.some(isEvidence)) return null;
   const successes = during.filter(
-    (one): one is Answered => isSame(one) && isSuccess(history, one) && one.attempt.replica !== window.replica,
+    (one): one is Answered => isSame(one) && isSuccess(history, one) && !isHeldUp(window, kind, one),
   );
-  return { group, window, holders, taker, successes, observed: lastObserved(readings, taker, window) };
+  const observed = kind === "paused" ? lastObserved(readings, taker, window) : null;
+  return { group, window, kind, holders, taker, successes, observed };
 }
 
-/** In flight on the replica when it stopped. Whatever such an attempt answers when it wakes up, it may have had the key. */
-function wasStopped({ replica, from }: FaultWindow, one: Recorded): boolean {
+/** A paused replica serves nobody before it goes on; elsewhere only the holders themselves are held up. */
+function isHeldUp(window: FaultWindow, kind: HeldUp, one: Recorded): boolean {
+  return kind === "paused" ? one.attempt.replica === window.replica : wasStopped(window, one);
+}
+
+/** In flight where the fault struck. Whatever such an attempt answers when it wakes up, it may have had the key. */
+function wasStopped({ replica, operation, fault, from }: FaultWindow, one: Recorded): boolean {
+  const isThere = fault === "hang" || fault === "delay" ? one.attempt.operation === operation : true;
   return (
-    one.attempt.replica === replica && one.invokedAt < from && one.completedAt > from && one.outcome.kind !== "refused"
+    isThere &&
+    (replica === null || one.attempt.replica === replica) &&
+    one.invokedAt < from &&
+    one.completedAt > from &&
+    one.outcome.kind !== "refused"
   );
 }
 

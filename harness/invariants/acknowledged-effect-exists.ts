@@ -1,10 +1,7 @@
 /** Finds lost operations: the client was told of a success that the books do not hold. */
-
-import type { Contract } from "../contract.ts";
-import type { Effect } from "../event.ts";
-import { isSuccess, name } from "../evidence/answers.ts";
-import { operationIdentity } from "../evidence/key-scope.ts";
-import type { History, Recorded } from "../history.ts";
+import { acknowledgementsByReference, effectsOfAny } from "../evidence/acknowledgement.ts";
+import { name } from "../evidence/answers.ts";
+import type { History } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation, withoutBooks } from "../invariant.ts";
 
 export const acknowledgedEffectExists = {
@@ -17,7 +14,7 @@ export const acknowledgedEffectExists = {
     const acknowledged = acknowledgementsByReference(history);
     const violations: Violation[] = [];
     for (const [reference, { witnesses, references }] of acknowledged) {
-      const found = countOf(history.effects.value, references);
+      const found = effectsOfAny(history.effects.value, references);
       if (found >= witnesses.length) continue;
       violations.push(
         violation(witnesses, {
@@ -30,48 +27,3 @@ export const acknowledgedEffectExists = {
     return verdictOf(acknowledged.size, violations, "no operation was acknowledged");
   },
 } as const satisfies Invariant;
-
-interface Acknowledged {
-  /** The first acknowledgement of each operation that must have taken effect on its own. */
-  readonly witnesses: Recorded[];
-  /** By any of which the books may name the effects. */
-  readonly references: Set<string>;
-}
-
-/**
- * Operations with one key that the contract does not promise to keep apart count as one, since the target may
- * rightly take the second for a retry of the first: callers that may share a scope, and, where only the key
- * counts or a mismatch is undocumented, other payloads too.
- */
-function acknowledgementsByReference(history: History): ReadonlyMap<string, Acknowledged> {
-  const byReference = new Map<string, Acknowledged>();
-  const byIdentity = new Map<string, Acknowledged>();
-  const countsPayload = tellsPayloadsApart(history.contract);
-  for (const { reference, attempts } of history.operations) {
-    // With a changed field it may be the reference that was changed, and the effect has another name.
-    const first = attempts.find((one) => one.attempt.payload.kind !== "changed" && isSuccess(history, one));
-    if (first === undefined) continue;
-    const identity = operationIdentity(history.contract, first.attempt);
-    const asked = countsPayload ? JSON.stringify([identity, reference]) : identity;
-    const before = byIdentity.get(asked);
-    if (before !== undefined) {
-      before.references.add(reference);
-      continue;
-    }
-    const known = byReference.get(reference) ?? { witnesses: [], references: new Set([reference]) };
-    known.witnesses.push(first);
-    byReference.set(reference, known);
-    byIdentity.set(asked, known);
-  }
-  return byReference;
-}
-
-function tellsPayloadsApart({ fingerprint, mismatch }: Contract): boolean {
-  return fingerprint !== "none" && fingerprint !== "undocumented" && mismatch !== "undocumented";
-}
-
-function countOf(effects: ReadonlyMap<string, readonly Effect[]>, references: ReadonlySet<string>): number {
-  let count = 0;
-  for (const reference of references) count += effects.get(reference)?.length ?? 0;
-  return count;
-}

@@ -3,7 +3,8 @@
 import type { Contract } from "../contract.ts";
 import { type Answered, isMismatch, name } from "../evidence/answers.ts";
 import { isRefusedAsInvalid, type KeyUse, keyUses, withoutConflicts } from "../evidence/conflict.ts";
-import { faultSpans, lastTouching, type Span, type Spans, spansOf } from "../evidence/spans.ts";
+import { faultReach, killedAt } from "../evidence/fault-reach.ts";
+import { lastTouching, type Span, spansOf } from "../evidence/spans.ts";
 import type { History, Recorded } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation } from "../invariant.ts";
 
@@ -21,13 +22,12 @@ export const conflictOnlyWhileInFlight = {
   check(history: History) {
     const silent = withoutConflicts(history.contract);
     if (silent !== null) return silent;
-    const faults = faultSpans(history.faults);
     const violations: Violation[] = [];
     let checked = 0;
     for (const use of keyUses(history)) {
       if (use.conflicts.length === 0) continue;
       checked += use.conflicts.length;
-      const executing = spansOf(use.others.flatMap((one) => executionOf(history, use, faults, one)));
+      const executing = spansOf(use.others.flatMap((one) => executionOf(history, use, one)));
       const untrue = use.conflicts.find((conflict) => lastTouching(executing, conflict) === null);
       if (untrue !== undefined) violations.push(accuse(use, untrue));
     }
@@ -35,14 +35,26 @@ export const conflictOnlyWhileInFlight = {
   },
 } as const satisfies Invariant;
 
-/** When the attempt may have been executing, at most; none where it certainly never was. */
-function executionOf(history: History, use: KeyUse, faults: Spans, recorded: Recorded): readonly Span[] {
+/**
+ * When the attempt may have been executing, at most; none where it certainly never was. A server error under a
+ * fault may be that of a holder who does not know what became of his work, and rightly keeps the key for as long
+ * as its lease; so does the lease of a holder who was killed.
+ */
+function executionOf(history: History, use: KeyUse, recorded: Recorded): readonly Span[] {
   const { outcome, invokedAt: from, completedAt } = recorded;
   if (outcome.kind === "refused" || isTurnedDown(history, use, recorded)) return [];
-  if (outcome.kind === "responded" && !GATEWAY_STATUSES.includes(outcome.status)) return [{ from, until: completedAt }];
-  // It may have waited in a disturbed target's queue, and begun when the fault was over.
-  const beganBefore = Math.max(completedAt, lastTouching(faults, recorded)?.until ?? completedAt);
+  const fault = faultReach(history).lastTouching(recorded);
+  if (outcome.kind === "responded" && !mayStillHold(outcome.status, fault)) return [{ from, until: completedAt }];
+  // It may have waited in a disturbed target's queue, and begun when the fault was over; not if its process was dead.
+  const beganBefore = Math.min(
+    killedAt(history, recorded) ?? Infinity,
+    Math.max(completedAt, fault?.until ?? completedAt),
+  );
   return [{ from, until: beganBefore + leaseMicros(history.contract) }];
+}
+
+function mayStillHold(status: number, fault: Span | null): boolean {
+  return GATEWAY_STATUSES.includes(status) || (status >= 500 && fault !== null);
 }
 
 /** It was told that the key belongs to another request. */

@@ -1,7 +1,7 @@
 /** Duplicates, and bursts of distinct keys, are ordinary load: no 5xx, no hang, no deadlock of a pool. */
 import { isAnswered, isConflict, isMismatch, isServerError, name } from "../evidence/answers.ts";
+import { faultReach } from "../evidence/fault-reach.ts";
 import { operationIdentity } from "../evidence/key-scope.ts";
-import { faultSpans, lastTouching } from "../evidence/spans.ts";
 import type { History, Recorded } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation } from "../invariant.ts";
 
@@ -10,15 +10,15 @@ const WITNESSES_MAX = 5;
 export const duplicatesCauseNoServerError = {
   id: "duplicates-cause-no-server-error",
   level: "must",
-  statement: "While no fault is at work, no attempt is answered with a server error or left hanging",
+  statement: "No attempt that no fault reaches is answered with a server error or left hanging",
 
   check(history: History) {
-    const faults = faultSpans(history.faults);
+    const faults = faultReach(history);
     const askedToFail = keysAskedToFail(history);
     const failed = new Map<string, Recorded[]>();
     let checked = 0;
     for (const recorded of history.attempts) {
-      if (recorded.attempt.condition === "fails" || lastTouching(faults, recorded) !== null) continue;
+      if (recorded.attempt.condition === "fails" || faults.lastTouching(recorded) !== null) continue;
       const isError = isUnpromisedError(history, recorded);
       if (isAnswered(recorded) && !isError) checked += 1;
       if (!isError && !isHang(recorded)) continue;
@@ -29,7 +29,7 @@ export const duplicatesCauseNoServerError = {
       if (known) known.push(recorded);
       else failed.set(identity, [recorded]);
     }
-    return verdictOf(checked, [...failed.values()].map(accuse), "no attempt was answered while no fault was at work");
+    return verdictOf(checked, [...failed.values()].map(accuse), "no attempt was answered that no fault reached");
   },
 } as const satisfies Invariant;
 

@@ -24,7 +24,7 @@ const invalid = { payload: { kind: "invalid" } } as const;
 const failing = { condition: "fails" } as const;
 const refused = answer(400, { code: "invalid" });
 const keeps = (validation: Contract["stored"]["validation"], failedBeforeEffect: Contract["stored"]["validation"]) =>
-  new HistorySketch().contract({ stored: { validation, failedBeforeEffect } });
+  new HistorySketch().contract({ stored: { validation, failedBeforeEffect, declined: "undocumented" } });
 
 test("a stored validation error that a retry does not get is a violation", () => {
   const sketch = keeps(["stored"], "undocumented").attempt(invalid, 0, 20, refused);

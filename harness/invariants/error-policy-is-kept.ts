@@ -6,47 +6,58 @@ import {
   describe,
   difference,
   isConflict,
+  isMismatch,
   isServerError,
   isSuccess,
   name,
   withinRetention,
 } from "../evidence/answers.ts";
 import { isRefusedAsInvalid } from "../evidence/conflict.ts";
+import { faultReach } from "../evidence/fault-reach.ts";
 import { ownGroups, requestOf } from "../evidence/key-scope.ts";
 import { isAboutItsKey } from "../evidence/owner.ts";
-import { faultSpans, lastTouching, type Span, type Spans, spansOf } from "../evidence/spans.ts";
+import { lastTouching, type Span, spansOf } from "../evidence/spans.ts";
 import type { History, KeyGroup, Recorded } from "../history.ts";
 import { type Invariant, undocumented, type Verdict, type Violation, verdictOf, violation } from "../invariant.ts";
 
 export const errorPolicyIsKept = {
   id: "error-policy-is-kept",
   level: "must",
-  statement: "After a validation error or a failure before any effect the key is stored or released, as promised",
+  statement:
+    "After a validation error, a decline or a failure before any effect the key is stored or released, as promised",
 
   check(history: History) {
     const { stored } = history.contract;
-    if (stored.validation === "undocumented" && stored.failedBeforeEffect === "undocumented") {
+    if (Object.values(stored).every((storage) => storage === "undocumented")) {
       return undocumented("what becomes of a key after an error");
     }
-    const validation = theOnly(stored.validation);
-    const failure = theOnly(stored.failedBeforeEffect);
-    const faults = faultSpans(history.faults);
+    const policies: Policies = {
+      validation: theOnly(stored.validation),
+      failure: theOnly(stored.failedBeforeEffect),
+      decline: theOnly(stored.declined),
+    };
     const violations: Violation[] = [];
     let checked = 0;
     for (const group of ownGroups(history)) {
-      for (const trial of [afterInvalid(history, group, validation), afterFailure(history, group, failure, faults)]) {
+      for (const trial of trialsOf(history, group, policies)) {
         if (trial === null) continue;
         checked += trial.judged.length;
         const broken = trial.judged.find((later) => !trial.keeps(later));
         if (broken !== undefined) violations.push(accuse(trial, broken));
       }
     }
-    if (checked === 0 && isLeftOpen(history, validation, failure)) return LEFT_OPEN;
+    if (checked === 0 && isLeftOpen(history, policies)) return LEFT_OPEN;
     return verdictOf(checked, violations, "no key was used again after an error");
   },
 } as const satisfies Invariant;
 
 type Policy = "stored" | "released";
+
+interface Policies {
+  readonly validation: Policy | null;
+  readonly failure: Policy | null;
+  readonly decline: Policy | null;
+}
 
 /** An error, the attempts after it, and whether one of them kept the promise. */
 interface Trial {
@@ -67,11 +78,25 @@ const LEFT_OPEN: Verdict = {
   excused: true,
 };
 
-function isLeftOpen({ attempts }: History, validation: Policy | null, failure: Policy | null): boolean {
-  return attempts.some(
-    ({ attempt: { payload, condition } }) =>
-      (validation === null && payload.kind === "invalid") || (failure === null && condition === "fails"),
+function isLeftOpen(history: History, { validation, failure, decline }: Policies): boolean {
+  return history.attempts.some(
+    ({ attempt: { payload, condition, reference } }) =>
+      (validation === null && payload.kind === "invalid") ||
+      (failure === null && condition === "fails") ||
+      (decline === null && wasDeclined(history, reference)),
   );
+}
+
+function trialsOf(
+  history: History,
+  group: KeyGroup,
+  { validation, failure, decline }: Policies,
+): readonly (Trial | null)[] {
+  return [
+    afterInvalid(history, group, validation),
+    afterFailure(history, group, failure),
+    afterDecline(history, group, decline),
+  ];
 }
 
 function afterInvalid(history: History, group: KeyGroup, policy: Policy | null): Trial | null {
@@ -124,7 +149,7 @@ function claimOf(history: History, rival: Recorded, error: Answered): readonly S
   return [{ from: rival.invokedAt, until: leavesItFree ? rival.completedAt : Infinity }];
 }
 
-function afterFailure(history: History, group: KeyGroup, policy: Policy | null, faults: Spans): Trial | null {
+function afterFailure(history: History, group: KeyGroup, policy: Policy | null): Trial | null {
   const { contract } = history;
   if (policy === null) return null;
   const attempts = withinRetention(contract, group);
@@ -135,7 +160,7 @@ function afterFailure(history: History, group: KeyGroup, policy: Policy | null, 
       isLater(one, error) &&
       asksTheSame(contract, one, error) &&
       (isServerError(one) || isAboutItsKey(history, one)) &&
-      lastTouching(faults, one) === null,
+      faultReach(history).lastTouching(one) === null,
   );
   return policy === "stored" ? repeated(contract, group, error, later) : unburdened(history, group, error, later);
 }
@@ -163,6 +188,48 @@ function unburdened(history: History, group: KeyGroup, error: Answered, later: r
     expected: "no server error, since a failure before any effect releases its key",
     keeps: (one) => !isServerError(one),
   };
+}
+
+/**
+ * A decline is a decision: whoever retries is told of it again, and no second call is made that may end otherwise.
+ * That the processor declined is known from its account; what the client was told of it, from the first final
+ * refusal.
+ */
+function afterDecline(history: History, group: KeyGroup, policy: Policy | null): Trial | null {
+  const { contract } = history;
+  if (policy !== "stored" || !group.attempts.every(({ attempt }) => wasDeclined(history, attempt.reference))) {
+    return null;
+  }
+  const attempts = withinRetention(contract, group);
+  const error = firstCompleted(attempts, (one): one is Answered => isDeclineAnswer(history, one));
+  if (error === null || !ownsItsKey(contract, group, error)) return null;
+  return {
+    error,
+    judged: attempts.filter(
+      (one): one is Answered => isLater(one, error) && asksTheSame(contract, one, error) && isAboutItsKey(history, one),
+    ),
+    expected: `the stored ${describe(error.outcome)} again, since the processor declined for good`,
+    keeps: (one) => isEqual(contract, error, one),
+  };
+}
+
+/** The processor's first decision was to decline. */
+function wasDeclined({ downstream }: History, reference: string): boolean {
+  if (!downstream.known) return false;
+  const calls = downstream.value.get(reference)?.calls ?? [];
+  return calls.find(({ result }) => result === "charged" || result === "declined")?.result === "declined";
+}
+
+function isDeclineAnswer(history: History, one: Recorded): one is Answered {
+  const { contract } = history;
+  return (
+    isAboutItsKey(history, one) &&
+    one.outcome.status >= 400 &&
+    !isSuccess(history, one) &&
+    !isConflict(contract, one) &&
+    !isMismatch(contract, one) &&
+    !isRefusedAsInvalid(history, one)
+  );
 }
 
 /** From its invocation to the last moment at which it can still be at work. */

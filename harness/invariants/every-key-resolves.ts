@@ -2,8 +2,8 @@
 
 import type { Contract } from "../contract.ts";
 import { describe, name } from "../evidence/answers.ts";
+import { type FaultReach, faultReach } from "../evidence/fault-reach.ts";
 import { isFinal, isToldToWait, RESOLVE_MARGIN_MS } from "../evidence/persistence.ts";
-import { faultSpans, lastTouching, type Spans } from "../evidence/spans.ts";
 import type { History, OperationRecord, Recorded } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
 import type { Micros } from "../operation.ts";
@@ -17,7 +17,7 @@ export const everyKeyResolves = {
     const { contract } = history;
     if (contract.leaseMs === "undocumented") return undocumented("the lease");
     const limitMs = contract.leaseMs + RESOLVE_MARGIN_MS;
-    const faults = faultSpans(history.faults);
+    const faults = faultReach(history);
     const violations: Violation[] = [];
     let checked = 0;
     for (const operation of history.operations) {
@@ -25,7 +25,7 @@ export const everyKeyResolves = {
       const last = tries.at(-1);
       if (last === undefined) continue;
       const first = firstSinceFinal(contract, tries);
-      const waited = first === null ? 0 : last.invokedAt - first.invokedAt;
+      const waited = first === null ? 0 : waitedFor(faults, first, last);
       const isStuck = !isFinal(contract, last.outcome) && waited >= limitMs * 1000;
       if (isStuck || isFinal(contract, last.outcome)) checked += 1;
       if (isStuck) violations.push(accuse(first ?? last, last, waited, limitMs));
@@ -35,11 +35,11 @@ export const everyKeyResolves = {
 } as const satisfies Invariant;
 
 /** What the client learned about its key, in order. Silence that a fault or the client itself explains is nothing. */
-function triesOf(contract: Contract, { attempts }: OperationRecord, faults: Spans): readonly Recorded[] {
+function triesOf(contract: Contract, { attempts }: OperationRecord, faults: FaultReach): readonly Recorded[] {
   return attempts.filter((one) => {
     if (!one.attempt.persistent || one.attempt.key === null) return false;
     if (isFinal(contract, one.outcome) || isToldToWait(contract, one.outcome)) return true;
-    return !saysNothing(one) && lastTouching(faults, one) === null;
+    return !saysNothing(one) && faults.lastTouching(one) === null;
   });
 }
 
@@ -53,6 +53,12 @@ function firstSinceFinal(contract: Contract, tries: readonly Recorded[]): Record
   let answeredAt = -Infinity;
   for (const one of tries) if (isFinal(contract, one.outcome)) answeredAt = Math.max(answeredAt, one.completedAt);
   return tries.find(({ invokedAt }) => invokedAt > answeredAt) ?? null;
+}
+
+/** A lease that runs since a fault took its holder away began no earlier than that. */
+function waitedFor(faults: FaultReach, first: Recorded, last: Recorded): Micros {
+  const since = Math.max(first.invokedAt, faults.lastHolderLostAt(first, last) ?? first.invokedAt);
+  return last.invokedAt - since;
 }
 
 function accuse(first: Recorded, last: Recorded, waited: Micros, limitMs: number): Violation {

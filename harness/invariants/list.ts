@@ -16,9 +16,11 @@ import { everyOutcomeFieldIsFingerprinted } from "./every-outcome-field-is-finge
 import { internalMarkersAreInert } from "./internal-markers-are-inert.ts";
 import { malformedKeyIsRejected } from "./malformed-key-is-rejected.ts";
 import { missingKeyIsRejected } from "./missing-key-is-rejected.ts";
+import { noBlindReexecution } from "./no-blind-reexecution.ts";
 import { noEffectWithoutAcceptance } from "./no-effect-without-acceptance.ts";
 import { noReplayAcrossMismatch } from "./no-replay-across-mismatch.ts";
 import { onceCompletedAlwaysCompleted } from "./once-completed-always-completed.ts";
+import { oneDownstreamOperation } from "./one-downstream-operation.ts";
 import { originalSurvivesRejection } from "./original-survives-rejection.ts";
 import { replayIsIdentical } from "./replay-is-identical.ts";
 import { replayIsMarked } from "./replay-is-marked.ts";
@@ -33,6 +35,8 @@ const list = [
   acknowledgedEffectExists,
   noEffectWithoutAcceptance,
   effectMatchesAnswer,
+  oneDownstreamOperation,
+  noBlindReexecution,
   atomicRecordAndEffect,
   replayIsIdentical,
   replayIsMarked,

@@ -61,22 +61,26 @@ function twoEffects(
  * Two answers that differ, or that say of themselves that they are first ones. That a marker is missing is
  * evidence only where this target does mark replays.
  */
-function twoAnswers({ contract }: History, { taker, successes }: Takeover, marksReplays: boolean): Violation | null {
+function twoAnswers(
+  { contract }: History,
+  { taker, successes, kind }: Takeover,
+  marksReplays: boolean,
+): Violation | null {
   const isVerbatim = contract.replay.body === "verbatim";
   const other = successes.find(({ outcome }) => isVerbatim && !sameBody(outcome.body, taker.outcome.body));
   if (other !== undefined) {
-    return accuse(taker, other, excerpt(taker.outcome.body.text), excerpt(other.outcome.body.text));
+    return accuse(kind, taker, other, excerpt(taker.outcome.body.text), excerpt(other.outcome.body.text));
   }
   const [first, second] = successes.filter((one) => isMarkedReplay(contract, one) === false);
   if (!marksReplays || first === undefined || second === undefined) return null;
-  return accuse(first, second, "one answer that is no replay", "two answers that are not marked as replays");
+  return accuse(kind, first, second, "one answer that is no replay", "two answers that are not marked as replays");
 }
 
 function hasMarkedReplay({ contract, attempts }: History): boolean {
   return attempts.some((one) => isAnswered(one) && isMarkedReplay(contract, one) === true);
 }
 
-function accuse(one: Answered, other: Answered, expected: string, actual: string): Violation {
-  const message = `while the holder of their key was paused, ${name(one)} and ${name(other)} were both executed`;
+function accuse(kind: Takeover["kind"], one: Answered, other: Answered, expected: string, actual: string): Violation {
+  const message = `while the holder of their key was ${kind}, ${name(one)} and ${name(other)} were both executed`;
   return violation([one, other], { message, expected, actual });
 }

@@ -1,48 +1,34 @@
-/** The control group: while one replica stands still, other keys on other replicas are served as ever. */
+/** The control group: while a fault is at work elsewhere, keys that it cannot reach are served as ever. */
 import { describe, isSuccess, isUnrelatedRefusal, name } from "../evidence/answers.ts";
+import { faultReach } from "../evidence/fault-reach.ts";
 import { ownGroups } from "../evidence/key-scope.ts";
-import { faultSpans, lastTouching, type Spans, spansOf } from "../evidence/spans.ts";
-import type { FaultWindow, History, Recorded } from "../history.ts";
+import { lastTouching, spansOf } from "../evidence/spans.ts";
+import type { History, Recorded } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation } from "../invariant.ts";
 
 export const unrelatedKeysAreUnaffected = {
   id: "unrelated-keys-are-unaffected",
   level: "must",
-  statement: "While a replica is paused, a request under a key of its own on another replica succeeds",
+  statement:
+    "While a fault strikes one replica or one operation, a request under a key of its own that it does not reach succeeds",
 
   check(history: History) {
-    const pauses = history.faults.filter(({ fault }) => fault === PAUSE);
-    if (pauses.length === 0) return verdictOf(0, [], "no fault was at work");
-    const paused = spansOf(pauses);
-    const isDisturbed = disturbances(history.faults);
+    if (history.faults.length === 0) return verdictOf(0, [], "no fault was at work");
+    const atWork = spansOf(history.faults);
+    const reach = faultReach(history);
     const violations: Violation[] = [];
     let checked = 0;
     for (const { attempts } of ownGroups(history)) {
       const [only] = attempts;
-      if (only === undefined || attempts.length > 1 || !isPlain(only) || isDisturbed(only)) continue;
-      if (lastTouching(paused, { invokedAt: only.invokedAt, completedAt: only.invokedAt }) === null) continue;
-      if (!isJudged(history, only)) continue;
+      if (only === undefined || attempts.length > 1 || !isPlain(only)) continue;
+      if (lastTouching(atWork, { invokedAt: only.invokedAt, completedAt: only.invokedAt }) === null) continue;
+      if (reach.lastTouching(only) !== null || !isJudged(history, only)) continue;
       checked += 1;
       if (!isSuccess(history, only)) violations.push(accuse(only));
     }
-    return verdictOf(checked, violations, "no key of its own was used while a replica was paused");
+    return verdictOf(checked, violations, "no key of its own was used while a fault was at work elsewhere");
   },
 } as const satisfies Invariant;
-
-const PAUSE = "pause-replica";
-
-/** What excuses an attempt: a pause of its own replica, or a fault of any other kind. */
-function disturbances(faults: readonly FaultWindow[]): (recorded: Recorded) => boolean {
-  const others = faults.filter(({ fault }) => fault !== PAUSE);
-  const everywhere = faultSpans(others);
-  const byReplica = new Map<number, Spans>();
-  for (const { replica } of faults) {
-    if (replica === null || byReplica.has(replica)) continue;
-    const own = faults.filter((window) => window.fault === PAUSE && window.replica === replica);
-    byReplica.set(replica, faultSpans([...others, ...own]));
-  }
-  return (recorded) => lastTouching(byReplica.get(recorded.attempt.replica) ?? everywhere, recorded) !== null;
-}
 
 /** A request that succeeds when nothing is wrong. */
 function isPlain({ attempt: { payload, condition } }: Recorded): boolean {
@@ -58,7 +44,7 @@ function isJudged({ contract }: History, recorded: Recorded): boolean {
 
 function accuse(only: Recorded): Violation {
   return violation([only], {
-    message: `${name(only)} had a key of its own on replica ${only.attempt.replica} while another replica was paused, and did not succeed`,
+    message: `${name(only)} had a key of its own on replica ${only.attempt.replica}, a fault was at work elsewhere, and it did not succeed`,
     expected: "a success, as without the fault",
     actual: describe(only.outcome),
   });

@@ -17,6 +17,7 @@ export const zombieIsFenced = {
     const violations: Violation[] = [];
     let checked = 0;
     for (const takeover of takeoversOf(history)) {
+      if (takeover.kind !== "paused" && takeover.kind !== "delayed") continue;
       const counts = effectsOf(history, takeover);
       if (counts === null && !takeover.holders.some(isAnswered)) continue;
       checked += 1;
@@ -47,13 +48,13 @@ function effectsOf(history: History, takeover: Takeover): Counts | null {
   };
 }
 
-function otherAnswer(history: History, { holders, taker }: Takeover): Violation | null {
+function otherAnswer(history: History, { holders, taker, kind }: Takeover): Violation | null {
   for (const holder of holders) {
     if (!isSuccess(history, holder)) continue;
     const found = difference(taker.outcome, holder.outcome, history.contract, []);
     if (found === null) continue;
     return violation([taker, holder], {
-      message: `${name(holder)} was paused and lost its key to ${name(taker)}, and when it woke up it answered with another ${found.what}`,
+      message: `${name(holder)} was ${kind} and lost its key to ${name(taker)}, and when it woke up it answered with another ${found.what}`,
       expected: found.expected,
       actual: found.actual,
     });

@@ -1,5 +1,6 @@
 /** The report for pull requests and job summaries. */
 import type { Report, ReportedViolation } from "../report.ts";
+import { countsText, knownText } from "./reconciled-keys.ts";
 
 const MARKS: Record<Report["verdict"], string> = { pass: "✅", fail: "❌", inconclusive: "❔", skip: "➖" };
 
@@ -14,6 +15,7 @@ export function markdownReport(report: Report): string {
     ...report.notes.map((note) => `- note: ${cell(note)}`),
     "",
     ...race(report.race),
+    ...keys(report.reconciliation),
     "| Invariant | Verdict | Checked | |",
     "| --- | --- | ---: | --- |",
     ...report.invariants.map(
@@ -54,6 +56,14 @@ function race(found: Report["race"]): string[] {
     `${found.bursts} bursts, ${found.overlapped} of them overlapped; medians: released within ${found.medianReleaseSpreadMicros} µs${arrival}, ${found.medianInFlight} in flight.`,
     "",
   ];
+}
+
+function keys(found: Report["reconciliation"]): string[] {
+  const unresolved = found.unresolved.map(
+    (one) =>
+      `- unresolved: \`${one.reference}\` in \`${one.scenario}\`, key ${one.key === null ? "none" : `\`${one.key}\``}: ${cell(knownText(one))}`,
+  );
+  return [`Keys: ${cell(countsText(found))}.`, "", ...(unresolved.length > 0 ? [...unresolved, ""] : [])];
 }
 
 function failures({ invariants }: Report): string[] {

@@ -2,6 +2,7 @@
 import pc from "picocolors";
 import { variableOf } from "../curl.ts";
 import type { Report, ReportedViolation } from "../report.ts";
+import { countsText, knownText } from "./reconciled-keys.ts";
 
 type Colors = ReturnType<typeof pc.createColors>;
 type Verdict = Report["verdict"];
@@ -9,6 +10,7 @@ type Verdict = Report["verdict"];
 const MARKS: Record<Verdict, string> = { pass: "✓", fail: "✗", inconclusive: "?", skip: "–" };
 /** In the terminal; the other reports list more. */
 const VIOLATIONS_SHOWN_MAX = 3;
+const UNRESOLVED_SHOWN_MAX = 10;
 
 export interface TerminalOptions {
   readonly color: boolean;
@@ -23,6 +25,7 @@ export function terminalReport(report: Report, options: TerminalOptions): string
     ...scenarios(report, colors),
     ...invariants(report, colors),
     ...failures(report, options, colors),
+    ...keys(report, colors),
     ...summary(report, colors),
   ];
   return `${lines.join("\n")}\n`;
@@ -107,6 +110,20 @@ function failure(violation: ReportedViolation, colors: Colors): string[] {
     ...violation.witnesses.slice(0, 2).map(({ curl }) => `    ${curl}`),
     `    again     ${violation.repeat}`,
     ...(violation.replay === "" ? [] : [`    replay    ${violation.replay}`]),
+  ];
+}
+
+function keys({ reconciliation }: Report, colors: Colors): string[] {
+  const { unresolved, counts } = reconciliation;
+  const shown = unresolved.slice(0, UNRESOLVED_SHOWN_MAX);
+  const more = counts["unresolved-unknown"] - shown.length;
+  return [
+    `keys: ${countsText(reconciliation)}`,
+    ...shown.map(
+      (one) =>
+        `  ${colors.yellow(`${MARKS.inconclusive} ${one.reference}`)} in ${one.scenario}, key ${one.key ?? "none"}: ${knownText(one)}`,
+    ),
+    ...(more > 0 ? [`  and ${more} more`] : []),
   ];
 }
 

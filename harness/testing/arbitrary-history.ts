@@ -203,6 +203,7 @@ export const variedContract: fc.Arbitrary<Partial<Contract>> = fc.record(
     stored: fc.record({
       validation: fc.constantFrom<Storage>(["stored"], ["released"], ["stored", "released"], "undocumented"),
       failedBeforeEffect: fc.constantFrom<Storage>(["stored"], ["released"], ["stored", "released"], "undocumented"),
+      declined: fc.constantFrom<Storage>(["stored"], ["released"], "undocumented"),
     }),
     scope: fc.record({
       caller: fc.constantFrom<Treatment>(["separate"], ["shared"], ["separate", "mismatch"], "undocumented"),

@@ -1,7 +1,8 @@
 /** Builds small histories by hand, for tests: every field has a value, a test names only what it is about. */
+import type { Account, Call, CallResult, Charge } from "../account.ts";
 import type { Contract } from "../contract.ts";
 import { strict } from "../contracts/strict.ts";
-import type { Effect, Event, KeyRecord, RaceReceipt, RunFacts } from "../event.ts";
+import type { Books, Effect, Event, KeyRecord, RaceReceipt, RunFacts } from "../event.ts";
 import { type History, historyOf } from "../history.ts";
 import { type Attempt, fingerprintOf, type Headers, type Outcome, type Payload } from "../operation.ts";
 
@@ -14,6 +15,23 @@ export function answer(status: number, body: unknown = {}, headers: Headers = {}
 }
 
 export const lost: Outcome = { kind: "indeterminate", reason: "reset" };
+
+/** When a sketch ends and its books are read for the last time. */
+const LAST_MS = 1_000;
+
+export interface FaultSketch {
+  readonly replica?: number;
+  readonly operation?: string;
+  readonly phase?: string;
+  readonly label?: string;
+  readonly isControl?: boolean;
+}
+
+export interface CallSketch {
+  readonly result: CallResult | "query-in-flight";
+  readonly key?: string | null;
+  readonly reference?: string;
+}
 
 export interface AttemptSketch {
   readonly operation?: string;
@@ -37,7 +55,9 @@ export class HistorySketch {
   #attempts = 0;
   #contract: Contract = strict;
   #exercises: string[] = [];
-  #books: { effects: boolean; records: boolean } = { effects: true, records: true };
+  #books: RunFacts["books"] = { effects: true, records: true };
+  #account: Account | null = null;
+  #last: Books | null = null;
   #answer: Readonly<Record<string, string>> | null = null;
 
   contract(changes: Partial<Contract>): this {
@@ -107,9 +127,40 @@ export class HistorySketch {
   }
 
   paused(replica: number, from: number, until: number | null): this {
-    const fault = { type: "fault", scenario: SCENARIO, fault: "pause-replica", replica } as const;
-    this.#events.push({ ...fault, at: from * 1000, state: "injected" });
-    if (until !== null) this.#events.push({ ...fault, at: until * 1000, state: "healed" });
+    return this.fault("pause-replica", { replica }, from, until);
+  }
+
+  /** A fault at work from one moment to another; without an end it is never healed. */
+  fault(fault: string, place: FaultSketch, from: number, until: number | null): this {
+    const id = `f${this.#events.length}`;
+    const event = { type: "fault", scenario: SCENARIO, id, fault, ...place, replica: place.replica ?? null } as const;
+    this.#events.push({ ...event, at: from * 1000, state: "injected" });
+    if (until !== null) this.#events.push({ ...event, at: until * 1000, state: "healed" });
+    return this;
+  }
+
+  /**
+   * The processor's account in the last reading, as one word for each call: `charged`, `declined` or another
+   * result of a charge call, `found`, `unknown` or `query-in-flight` of a status query. Default key: "derived".
+   */
+  account(calls: readonly CallSketch[]): this {
+    const charges: Charge[] = [];
+    const noted = calls.map(({ result, key = "derived", reference = "op" }): Call => {
+      const isQuery = result === "found" || result === "unknown" || result === "query-in-flight";
+      if (result === "charged" || result === "declined") {
+        const status = result === "charged" ? "succeeded" : "declined";
+        charges.push({ id: `ch${charges.length}`, key, reference, amount: "1999", currency: "usd", status });
+      }
+      return {
+        kind: isQuery ? "query" : "charge",
+        key,
+        reference: result === "unknown" ? null : reference,
+        result: result === "query-in-flight" ? "in-flight" : result,
+        charge: null,
+      };
+    });
+    this.#books = { ...this.#books, downstream: true };
+    this.#account = { calls: noted, charges };
     return this;
   }
 
@@ -121,13 +172,20 @@ export class HistorySketch {
   }
 
   /** The last reading. Without it the effects are unknown. */
-  books(effects: readonly Effect[], { quiet = true }: { quiet?: boolean } = {}): this {
-    const books = { effects, records: [], quiet, failure: null };
-    this.#events.push({ type: "observed", at: 1_000_000, scenario: null, books });
+  books(
+    effects: readonly Effect[],
+    { quiet = true, records = [] }: { quiet?: boolean; records?: readonly KeyRecord[] } = {},
+  ): this {
+    this.#last = { effects, records, quiet, failure: null };
     return this;
   }
 
   events(): readonly Event[] {
+    const account = this.#account === null ? {} : { account: this.#account };
+    const last: readonly Event[] =
+      this.#last === null
+        ? []
+        : [{ type: "observed", at: LAST_MS * 1000, scenario: null, books: { ...this.#last, ...account } }];
     const run: RunFacts = {
       runId: "run",
       seed: 1,
@@ -141,6 +199,7 @@ export class HistorySketch {
       endpoints: {
         create: { success: [201], invalidStatus: [400], answer: this.#answer, slowMs: null },
         refund: { success: [201], invalidStatus: [400], answer: this.#answer, slowMs: null },
+        charge: { success: [201], invalidStatus: [400], answer: this.#answer, slowMs: null, isDownstream: true },
       },
       contract: this.#contract,
       books: this.#books,
@@ -151,8 +210,9 @@ export class HistorySketch {
       { type: "run", format: 1, at: 0, run },
       { type: "scenario", at: 0, id: SCENARIO, state: "started", title: "Tested", requirement: "It works", exercises },
       ...this.#events,
-      { type: "scenario", at: 1_000_000, id: SCENARIO, state: "finished" },
-      { type: "ended", at: 1_000_000, ending: "done", message: null },
+      ...last,
+      { type: "scenario", at: LAST_MS * 1000, id: SCENARIO, state: "finished" },
+      { type: "ended", at: LAST_MS * 1000, ending: "done", message: null },
     ];
   }
 

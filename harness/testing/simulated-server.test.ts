@@ -75,7 +75,7 @@ const SILENCES: readonly ContractOverrides[] = [
   { mismatch: "undocumented", mismatchInFlight: "undocumented" },
   { replay: { marker: null, headers: [], body: "current-state" } },
   { inFlight: { answers: "undocumented", retryAfter: "optional" } },
-  { stored: { validation: "undocumented", failedBeforeEffect: "undocumented" } },
+  { stored: { validation: "undocumented", failedBeforeEffect: "undocumented", declined: "undocumented" } },
   { retentionMs: "undocumented", afterRetention: "undocumented" },
   { leaseMs: "undocumented" },
   { internalHeaders: [] },
