@@ -143,6 +143,30 @@ describe("a key whose outcome is open", () => {
     }
   });
 
+  test("is held, and its client told to come back, even when nobody can say how long the lease is", async () => {
+    const hold = async () => {
+      throw new Error("no database");
+    };
+    await using service = await lab.open({ steps: { hold } });
+    const key = randomUUID();
+    lab.processor.tell(key, "reset-after");
+    expect(await service.send(chargeOf(key))).toMatchObject({ status: 504, headers: { "retry-after": "60" } });
+    expect((await lab.retried(key)).status).toBe(201);
+    expect(await lab.booksOf(key)).toEqual(ONCE);
+  });
+
+  test("only because the acknowledgement of its commit was lost is answered at once by a retry", async () => {
+    const completeUnacknowledged: typeof complete = async (...given) => {
+      await complete(...given);
+      throw new Error("the connection was lost before the commit was acknowledged");
+    };
+    await using service = await lab.open({ steps: { complete: completeUnacknowledged } });
+    const key = randomUUID();
+    expect(await service.send(chargeOf(key))).toMatchObject({ status: 504, headers: { "retry-after": "1" } });
+    expect(await lab.one.send(chargeOf(key))).toMatchObject({ status: 201, isReplay: true });
+    expect(await lab.booksOf(key)).toEqual(ONCE);
+  });
+
   test("cannot be taken over by another request, not even by the statement itself", async () => {
     const identity = { scope: "test", key: randomUUID() };
     const held = await claimKey(lab.one.pool, identity, "hash", { leaseMs: 60_000, retentionMs: 0 });
