@@ -7,6 +7,7 @@ import { type Answer, orderNamed, promised } from "../testing/service.ts";
 import { claimKey } from "./claim.ts";
 import { cleanUp } from "./clean-up.ts";
 import { ClaimLost, complete } from "./complete.ts";
+import { giveBack } from "./give-back.ts";
 import { recordIntent } from "./record-intent.ts";
 import { recordOutcome } from "./record-outcome.ts";
 import { release } from "./release.ts";
@@ -93,6 +94,7 @@ describe("a holder that lost its lease", () => {
     await expect(renew(lab.one.pool, zombie, 60_000)).rejects.toBeInstanceOf(ClaimLost);
     await expect(recordOutcome(lab.one.pool, zombie, outcome)).rejects.toBeInstanceOf(ClaimLost);
     await release(lab.one.pool, zombie);
+    await giveBack(lab.one.pool, zombie, 1);
     const answer = async () => ({ status: 201, headers: {}, body: "" });
     await expect(complete(lab.one.pool, zombie, answer)).rejects.toBeInstanceOf(ClaimLost);
     expect(await lab.recordOf(identity.key)).toEqual(before);

@@ -6,6 +6,7 @@ import { Keeper, ownEnvironment } from "../../../harness/lab/keeper.ts";
 import { Charging, chargeOf, downstreamKey, ONCE, SCOPE, watched } from "../testing/charging.ts";
 import type { Behaviour } from "../testing/processor.ts";
 import { type Answer, promised } from "../testing/service.ts";
+import { complete } from "./complete.ts";
 import type { ReconcileOptions, ReconcilerSteps } from "./reconcile.ts";
 import { recordOutcome } from "./record-outcome.ts";
 
@@ -168,6 +169,17 @@ describe("the reconciler", () => {
     expect(promised(await lab.one.send(chargeOf(key)))).toEqual(promised(winner as Answer));
     expect(await lab.recordOf(key)).toMatchObject({ state: "completed", tries: 0 });
     expect(await lab.booksOf(key)).toEqual(ONCE);
+  });
+
+  test("that lost the acknowledgement of its commit leaves what it completed as it is", async () => {
+    const key = await heldKey("reset-after");
+    const completeUnacknowledged: ReconcilerSteps["complete"] = async (...given) => {
+      await complete(...given);
+      throw new Error("the connection was lost before the commit was acknowledged");
+    };
+    expect(await lab.reconcile({ steps: { complete: completeUnacknowledged } })).toBe(0);
+    expect(await lab.recordOf(key)).toMatchObject({ state: "completed", tries: 0 });
+    expect(await lab.one.send(chargeOf(key))).toMatchObject({ status: 201, isReplay: true });
   });
 
   test("asks at its failpoint for the key it took, and a failure there gives it back", async () => {
