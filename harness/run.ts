@@ -12,6 +12,7 @@ import { Failure, messageOf } from "./fail.ts";
 import type { Invariant } from "./invariant.ts";
 import { Journal, readHistory } from "./journal.ts";
 import { type Judgement, judge } from "./judge.ts";
+import { type Backends, urlOf } from "./lab/backend.ts";
 import { Lab, type RunningTarget } from "./lab/lab.ts";
 import type { RunSize } from "./plan-context.ts";
 import { BooksProbe } from "./probes/books.ts";
@@ -27,6 +28,8 @@ const QUIET_WITHIN_MS = 10_000;
 
 export interface RunOptions {
   readonly size: RunSize;
+  /** Where the lab takes its parts from. */
+  readonly backends?: Partial<Backends>;
   readonly timeoutMs: number;
   readonly directory: string;
   readonly version: string;
@@ -50,11 +53,12 @@ export async function run(
 ): Promise<Judgement> {
   const path = join(options.directory, "history.ndjson");
   await clear(options.directory);
-  const secrets = secretsOf(target.file);
+  const secrets = secretsOf(target.file, Object.values(options.backends ?? {}).flatMap(urlOf));
   {
     await using lab = await Lab.open(target, {
       logs: join(options.directory, "logs"),
       secrets,
+      ...options.backends,
       signal: options.signal,
       onStep: options.progress.step,
     });

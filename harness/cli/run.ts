@@ -10,6 +10,7 @@ import { type DirectOptions, directTarget } from "./direct-target.ts";
 import { exitCodeOf, exitCodes } from "./exit.ts";
 import { checkHosts } from "./hosts.ts";
 import { interruption } from "./interruption.ts";
+import { addLabOptions, backendsOf, type LabChoices, labArguments } from "./lab-options.ts";
 import {
   addSizeOptions,
   ownCommand,
@@ -24,7 +25,7 @@ import { packageRoot, version } from "./package.ts";
 import { progressOn } from "./progress.ts";
 import { loadScenarios } from "./scenarios.ts";
 
-interface Options extends SizeOptions, DirectOptions {
+interface Options extends SizeOptions, LabChoices, DirectOptions {
   readonly only?: readonly string[];
   readonly json?: boolean;
   readonly reportDir: string;
@@ -36,7 +37,7 @@ export function runCommand(): Command {
   const command = new Command("run")
     .description("play the scenarios against a target, judge what happened, write the reports")
     .argument("[target]", "a target file, or a folder with a target.yaml (default: the reference target)");
-  return addSizeOptions(command)
+  return addLabOptions(addSizeOptions(command))
     .option("--only <scenario>", "play only these scenarios (repeatable, or separated by commas)", several)
     .option("--report-dir <path>", "where the history and the reports go", "reports/latest")
     .option("--timeout <ms>", "how long an answer is waited for", upTo(600_000), 10_000)
@@ -67,6 +68,7 @@ async function runOnce(path: string | undefined, options: Options): Promise<numb
   const directory = resolve(options.reportDir);
   const judgement = await run(target, scenarios, invariants, {
     size: sizeOf(options),
+    backends: backendsOf(options),
     timeoutMs: options.timeout,
     directory,
     version,
@@ -96,7 +98,7 @@ function commandLine(target: Target, path: string | undefined, options: Options)
           ...(options.body === undefined ? [] : ["--body", options.body]),
           ...Object.keys(target.file.callers["caller"]?.headers ?? {}).flatMap((name) => ["--header", `${name}: …`]),
         ];
-  return [ownCommand(), ...[...direct, ...sizeArguments(options)].map(shellWord)].join(" ");
+  return [ownCommand(), ...[...direct, ...sizeArguments(options), ...labArguments(options)].map(shellWord)].join(" ");
 }
 
 function collect(value: string, before: readonly string[] | undefined): readonly string[] {

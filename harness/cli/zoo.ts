@@ -10,13 +10,14 @@ import { type KillMatrix, killMatrix, type ZooResult, zooVerdict } from "../zoo.
 import { writeReports } from "./deliver.ts";
 import { exitCodes } from "./exit.ts";
 import { interruption } from "./interruption.ts";
+import { addLabOptions, backendsOf, type LabChoices, labArguments } from "./lab-options.ts";
 import { addSizeOptions, ownCommand, type SizeOptions, several, shellWord, sizeOf } from "./options.ts";
 import { packageRoot, version } from "./package.ts";
 import { progressOn } from "./progress.ts";
 import { loadScenarios } from "./scenarios.ts";
 import { type ZooTarget, zooTargets } from "./targets.ts";
 
-interface Options extends SizeOptions {
+interface Options extends SizeOptions, LabChoices {
   readonly target?: readonly string[];
   readonly json?: boolean;
   readonly reportDir: string;
@@ -26,7 +27,7 @@ const REFERENCE = "reference";
 
 export function zooCommand(): Command {
   const command = new Command("zoo").description("run the broken targets and print which invariants caught which");
-  return addSizeOptions(command)
+  return addLabOptions(addSizeOptions(command))
     .option("--target <id>", "only these (repeatable, or separated by commas)", several)
     .option("--report-dir <path>", "a folder for each target's history and reports", "reports/latest/zoo")
     .option("--json", "print JSON")
@@ -78,10 +79,11 @@ async function judged(
   progress.step(`zoo: ${id}`);
   const judgement = await run(await readTarget(path), scenarios, invariants, {
     size: sizeOf(options),
+    backends: backendsOf(options),
     timeoutMs: 10_000,
     directory,
     version,
-    command: `${ownCommand()} ${shellWord(relative(process.cwd(), path))}`,
+    command: [ownCommand(), ...[relative(process.cwd(), path), ...labArguments(options)].map(shellWord)].join(" "),
     signal,
     progress,
   }).finally(progress.end);

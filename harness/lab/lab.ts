@@ -8,13 +8,14 @@ import { Failure } from "../fail.ts";
 import type { Powers } from "../fault.ts";
 import { passwordIn } from "../secrets.ts";
 import type { Target, TargetFile } from "../target.ts";
+import type { Backends } from "./backend.ts";
 import { Keeper } from "./keeper.ts";
 import { namesIn } from "./names.ts";
 import { startPostgres } from "./postgres.ts";
 import { startRedis } from "./redis.ts";
 import { type Replica, startReplicas } from "./replicas.ts";
 
-export interface LabOptions {
+export interface LabOptions extends Partial<Backends> {
   /** Where the logs of everything started are kept. */
   readonly logs: string;
   readonly secrets: readonly string[];
@@ -80,7 +81,12 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
     start: file.start,
     directory: resolve(target.directory, file.start.directory ?? "."),
     logs: options.logs,
-    secrets: [...options.secrets, ...passwordIn(names["redis"] ?? "").filter((text) => text !== "")],
+    secrets: [
+      ...options.secrets,
+      ...Object.values(names)
+        .flatMap(passwordIn)
+        .filter((text) => text !== ""),
+    ],
     hasHttp2: file.http2 !== undefined,
     names,
     signal: options.signal,
