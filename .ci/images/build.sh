@@ -17,7 +17,7 @@ root() {
   chmod 1777 "$root/tmp"
   cp "$(command -v busybox)" "$root/bin/busybox"
   # Relative links, as the directory stands elsewhere later.
-  for command in $("$root/bin/busybox" --list); do ln -sf busybox "$root/bin/$command"; done
+  for command in $(busybox --list); do [ -e "$root/bin/$command" ] || ln -s busybox "$root/bin/$command"; done
   printf 'root:x:0:0::/:/bin/sh\npostgres:x:999:999::/:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n' >"$root/etc/passwd"
   printf 'root:x:0:\npostgres:x:999:\nnobody:x:65534:\n' >"$root/etc/group"
   printf '127.0.0.1 localhost\n' >"$root/etc/hosts"
