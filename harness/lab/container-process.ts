@@ -3,9 +3,27 @@ import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../fail.ts";
 import { type ContainerAnswer, type ContainerKind, type ContainerOrder, LABEL, ORDER_VARIABLE } from "./container.ts";
-import { type Container, type Engine, engine, testcontainers, testcontainersPostgres } from "./testcontainers.ts";
+import {
+  type Container,
+  type Engine,
+  engine,
+  type HealthCheck,
+  testcontainers,
+  testcontainersPostgres,
+} from "./testcontainers.ts";
 
 const POSTGRES_PORT = 5432;
+/**
+ * By TCP: the server that the image's first steps are made with listens on a socket only. The module's own check
+ * runs four times a second beside a look at the ports ten times a second, each a process in the container.
+ */
+const HEALTH_CHECK: HealthCheck = {
+  test: ["CMD-SHELL", "pg_isready --host=127.0.0.1 --username=postgres --dbname=idemproof"],
+  interval: 500,
+  timeout: 2_000,
+  retries: 1_000,
+};
+const STARTUP_MS = 120_000;
 
 const order = JSON.parse(process.env[ORDER_VARIABLE] ?? "{}") as ContainerOrder;
 try {
@@ -44,10 +62,13 @@ async function described(run: ContainerKind, image: string): Promise<Container> 
   switch (run.kind) {
     case "postgres": {
       const { PostgreSqlContainer } = await testcontainersPostgres();
+      const { Wait } = await testcontainers();
       return new PostgreSqlContainer(image)
         .withDatabase("idemproof")
         .withUsername("postgres")
         .withPassword(run.password)
+        .withHealthCheck(HEALTH_CHECK)
+        .withWaitStrategy(Wait.forHealthCheck().withStartupTimeout(STARTUP_MS))
         .withCommand(["postgres", ...run.settings]);
     }
     case "toxiproxy": {

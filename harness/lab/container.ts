@@ -66,14 +66,14 @@ export async function startContainer(
   await keeper.runAtEnd({
     file: process.execPath,
     args: [fileURLToPath(new URL("./remove-containers-process.js", import.meta.url)), label, directory],
-    env: environment(),
+    env: environment(directory),
     log: join(logs, "left-behind.log"),
     otherwise: `a container; run: docker rm -f -v $(docker ps -aq --filter label=${LABEL}=${label})`,
   });
   const started = await keeper.start({
     file: process.execPath,
     args: [fileURLToPath(new URL("./container-process.js", import.meta.url))],
-    env: { ...environment(), [ORDER_VARIABLE]: JSON.stringify(order) },
+    env: { ...environment(directory), [ORDER_VARIABLE]: JSON.stringify(order) },
     directory: process.cwd(),
     log,
     secrets,
@@ -84,9 +84,10 @@ export async function startContainer(
   throw new Failure("not-ready", `${option} container: ${answer.failure}, or leave ${option} out`);
 }
 
-function environment(): Record<string, string> {
+function environment(directory: string): Record<string, string> {
   const name = "TESTCONTAINERS_RYUK_DISABLED";
-  return { ...ownEnvironment(), [name]: process.env[name] ?? "true" };
+  // testcontainers leaves a lock file in the temporary directory.
+  return { ...ownEnvironment(), [name]: process.env[name] ?? "true", TMPDIR: directory };
 }
 
 async function answerOf(started: KeptProcess, directory: string, signal: AbortSignal): Promise<ContainerAnswer> {

@@ -10,9 +10,23 @@ export interface Container {
   withLabels(labels: Readonly<Record<string, string>>): this;
   withCommand(command: readonly string[]): this;
   withNetworkMode(mode: string): this;
+  withHealthCheck(check: HealthCheck): this;
+  withWaitStrategy(strategy: WaitStrategy): this;
   withEnvironment(environment: Readonly<Record<string, string>>): this;
   withLogConsumer(consumer: (stream: NodeJS.ReadableStream) => void): this;
   start(): Promise<StartedContainer>;
+}
+
+/** Times in milliseconds. */
+export interface HealthCheck {
+  readonly test: readonly [kind: "CMD-SHELL", command: string];
+  readonly interval: number;
+  readonly timeout: number;
+  readonly retries: number;
+}
+
+interface WaitStrategy {
+  withStartupTimeout(ms: number): this;
 }
 
 export interface StartedContainer {
@@ -35,6 +49,7 @@ export interface Engine {
 
 interface Testcontainers {
   readonly GenericContainer: new (image: string) => Container;
+  readonly Wait: { forHealthCheck(): WaitStrategy };
   getContainerRuntimeClient(): Promise<{ readonly container: { readonly dockerode: Engine } }>;
 }
 
