@@ -10,6 +10,7 @@ import { LINKS, type LinkName, type Powers } from "../fault.ts";
 import type { LinkState } from "../scenario.ts";
 import { passwordIn } from "../secrets.ts";
 import type { Target, TargetFile } from "../target.ts";
+import type { Backend, Backends } from "./backend.ts";
 import { databasePowers } from "./database-faults.ts";
 import { Failpoints } from "./failpoints.ts";
 import { Keeper } from "./keeper.ts";
@@ -21,7 +22,7 @@ import { startRedis } from "./redis.ts";
 import { type Replica, startReplicas } from "./replicas.ts";
 import { startToxiproxy } from "./toxiproxy/toxiproxy.ts";
 
-export interface LabOptions {
+export interface LabOptions extends Partial<Backends> {
   readonly stage: StageName;
   /** Something is to go through links that faults can touch. */
   readonly usesLinks: boolean;
@@ -107,7 +108,12 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
     start: file.start,
     directory: resolve(target.directory, file.start.directory ?? "."),
     logs: options.logs,
-    secrets: [...options.secrets, ...passwordIn(services.redis ?? "").filter((text) => text !== "")],
+    secrets: [
+      ...options.secrets,
+      ...Object.values(namesOf(services))
+        .flatMap(passwordIn)
+        .filter((text) => text !== ""),
+    ],
     hasHttp2: file.http2 !== undefined,
     names: namesOf(services),
     namesOfReplica: (replica) => ways[replica] ?? {},
@@ -134,7 +140,7 @@ async function startServices(keeper: Keeper, file: TargetFile, options: LabOptio
   let lacking: string | null = null;
   if (options.usesLinks) {
     try {
-      const toxiproxy = await startToxiproxy(keeper, logs, options);
+      const toxiproxy = await startToxiproxy(keeper, logs, { ...options, choice: choiceOf(options.toxiproxy) });
       links = new Links(toxiproxy);
       ends.push(toxiproxy.ended);
     } catch (error) {
@@ -157,6 +163,10 @@ async function startServices(keeper: Keeper, file: TargetFile, options: LabOptio
   const failpoints = named.has("failpoints") ? await Failpoints.open() : null;
   const ended = (): string | null => ends.map((one) => one()).find((one) => one !== null) ?? null;
   return { postgres, processor, failpoints, redis, links, lacking, ended };
+}
+
+function choiceOf(backend: Backend | undefined): string | undefined {
+  return backend?.kind === "url" ? backend.url : backend?.kind;
 }
 
 function namesOf({ postgres, processor, failpoints, redis }: Services): Record<string, string> {
