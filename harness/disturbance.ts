@@ -2,12 +2,13 @@
  * A fault of a plan as it is played: injected at once or armed at its place, written down when it is at work,
  * and healed however the steps under it end.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Event } from "./event.ts";
 import { Failure } from "./fail.ts";
-import type { Directive, FaultStep, Injected } from "./fault.ts";
+import { type Directive, type FaultStep, type Injected, LOSSY_FAULTS } from "./fault.ts";
 import { inject } from "./faults/list.ts";
 import type { Named } from "./naming.ts";
-import type { Micros } from "./operation.ts";
+import type { Micros, Outcome } from "./operation.ts";
 import type { Stage } from "./stage.ts";
 
 export interface DisturbanceOptions {
@@ -19,11 +20,18 @@ export interface DisturbanceOptions {
   readonly namesOf: (operation: string) => Named;
 }
 
+/** How long a fault is still waited for to strike when the steps under it are over. */
+const STRIKE_MS = 2_000;
+
 export class Disturbance {
   readonly #options: DisturbanceOptions;
   #injected: Promise<Injected> | null = null;
   #replica: number | null;
   #disarm: () => void = () => undefined;
+  #strikes: () => void = () => undefined;
+  readonly #struck = new Promise<void>((resolve) => {
+    this.#strikes = resolve;
+  });
 
   private constructor(options: DisturbanceOptions) {
     this.#options = options;
@@ -37,12 +45,22 @@ export class Disturbance {
     return disturbance;
   }
 
-  async heal(): Promise<void> {
+  /** `outcomes`: of the attempts that went through the client's link meanwhile. */
+  async heal(outcomes: readonly Outcome[]): Promise<void> {
+    // The client may have given up while its request was still on the way to the phase.
+    await Promise.race([this.#struck, sleep(STRIKE_MS, undefined, { ref: false })]);
     this.#disarm();
     if (this.#injected === null) return;
     const struck = await (await this.#injected).heal();
     this.#record("healed");
-    if (struck === false) this.#record("missed");
+    if (struck === false || !this.#isFelt(outcomes)) this.#record("missed");
+  }
+
+  /** A fault of the client's link is felt by what goes through it, and one that loses something loses an answer. */
+  #isFelt(outcomes: readonly Outcome[]): boolean {
+    const { step } = this.#options;
+    if (!("link" in step) || step.link !== "client") return true;
+    return LOSSY_FAULTS.includes(step.fault) ? outcomes.some(({ kind }) => kind !== "responded") : outcomes.length > 0;
   }
 
   #arm({ operation, phase, pass }: NonNullable<FaultStep["at"]>): void {
@@ -57,6 +75,7 @@ export class Disturbance {
 
   async #strike(): Promise<Directive> {
     const { stage, step, namesOf } = this.#options;
+    // From here on it may be felt; an attempt that it ends may end before the injection has returned.
     const from = stage.now();
     this.#injected = inject(step, {
       powers: stage.running.powers,
@@ -67,13 +86,13 @@ export class Disturbance {
     this.#injected.catch(() => undefined);
     const { directive } = await this.#injected;
     this.#record("injected", from);
+    this.#strikes();
     return directive ?? { do: "go" };
   }
 
   #record(state: Extract<Event, { type: "fault" }>["state"], from?: Micros): void {
     const { stage, scenario, id, step, namesOf } = this.#options;
-    const { at } = step;
-    const operation = step.fault === "processor" ? step.operation : at?.operation;
+    const operation = step.fault === "processor" ? step.operation : step.at?.operation;
     stage.journal.record({
       type: "fault",
       at: stage.now(),
@@ -83,7 +102,7 @@ export class Disturbance {
       ...(step.fault === "undisturbed" ? { isControl: true } : {}),
       replica: this.#replica,
       ...(operation === undefined ? {} : { operation: namesOf(operation).operation }),
-      ...(at === undefined ? {} : { phase: at.phase }),
+      ...(step.at === undefined ? {} : { phase: step.at.phase }),
       state,
       ...(from === undefined ? {} : { from }),
     });

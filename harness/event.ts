@@ -5,6 +5,7 @@
 import type { Account } from "./account.ts";
 import type { Contract } from "./contract.ts";
 import type { Attempt, Micros, Outcome } from "./operation.ts";
+import type { Recipe } from "./recipe.ts";
 
 /** What a run knew of its target when it began. No secrets. */
 export interface RunFacts {
@@ -15,6 +16,8 @@ export interface RunFacts {
   readonly target: string;
   /** Arguments that repeat this run, as one line. */
   readonly command: string;
+  /** What a replay needs of this run. Left out by whoever runs without a command line, and by earlier versions. */
+  readonly recipe?: Recipe;
   readonly urls: readonly string[];
   readonly callers: readonly string[];
   /** Header names of each caller, for curl lines; never their values. */
@@ -84,10 +87,10 @@ export interface Books {
 export type Ending = "done" | "interrupted" | "target-lost" | "failed";
 
 /**
- * A run has up to two copies of the target, each on a database of its own: one that nothing disturbs, and one
- * whose processes are killed and whose connections are cut.
+ * A run has several copies of the target, each on a database of its own: one that nothing disturbs, which is
+ * `calm`, and others whose processes are killed and whose connections are cut.
  */
-export type StageName = "calm" | "faulty";
+export type StageName = "calm" | `faulty-${number}`;
 
 export type Event =
   | { readonly type: "run"; readonly format: 1; readonly at: Micros; readonly run: RunFacts }

@@ -2,7 +2,7 @@
  * The cells of the fault grid: what can strike an operation at a phase. A cell says how it is played, and what
  * the target and the lab must have for it.
  */
-import type { FaultStep, Placement } from "./fault.ts";
+import type { FaultStep, LinkName, NetworkFault, Placement, ProcessorBehaviour } from "./fault.ts";
 import type { Endpoint, PlanContext } from "./scenario.ts";
 
 export interface Cell {
@@ -70,3 +70,55 @@ export const databaseCrashed: Cell = {
 
 /** Every fault that needs no network between the parts. */
 export const localCells: readonly Cell[] = [killed, frozen, delayed, failing, hanging, sessionsEnded, databaseCrashed];
+
+function linkCell(link: LinkName, fault: NetworkFault, name: string): Cell {
+  return {
+    name,
+    kind: "alone",
+    isPossible: ({ links }, { isDownstream }) => links[link] === "there" && (link !== "processor" || isDownstream),
+    step: (at) => ({ fault, link, at }),
+  };
+}
+
+/** What can happen to the link between a replica and its database while a statement is due. */
+export const databaseLinkCells: readonly Cell[] = [
+  linkCell("database", "undisturbed", "nothing happens to the link"),
+  linkCell("database", "link-down", "the link goes down"),
+  linkCell("database", "reset-after-execution", "the statement is carried out and its acknowledgement is lost"),
+  linkCell("database", "reset-before-arrival", "the statement is lost"),
+  linkCell("database", "latency", "the answers come late"),
+];
+
+/** What can happen to the link between a replica and the processor while a call is due. */
+export const processorLinkCells: readonly Cell[] = [
+  linkCell("processor", "undisturbed", "nothing happens to the link"),
+  linkCell("processor", "link-down", "the link goes down"),
+  linkCell("processor", "reset-after-execution", "the charge is made and its answer is lost"),
+  linkCell("processor", "reset-before-arrival", "the call is lost"),
+  linkCell("processor", "truncated-answer", "the answer breaks off"),
+  linkCell("processor", "black-hole-answer", "the charge is made and the answer never comes"),
+  linkCell("processor", "latency", "the answer comes late"),
+];
+
+function processorCell(name: string, ...behaviours: readonly ProcessorBehaviour[]): Cell {
+  return {
+    name,
+    kind: "own",
+    isPossible: ({ hasProcessor }, { isDownstream }) => hasProcessor && isDownstream,
+    step: ({ operation }) => ({ fault: "processor", operation, behaviours }),
+  };
+}
+
+/** Longer than a target waits for its processor, and shorter than a client waits for a key. */
+const LATE_MS = 900;
+
+/** What the processor itself can do to a call. */
+export const processorCells: readonly Cell[] = [
+  processorCell("it declines", { do: "decline" }),
+  processorCell("it fails and has not charged", { do: "fail-before" }),
+  processorCell("it fails and has charged", { do: "fail-after" }),
+  processorCell("it never answers and has not charged", { do: "stall-before" }),
+  processorCell("it never answers and has charged", { do: "stall-after" }),
+  processorCell("it charges long after the call", { do: "late", ms: LATE_MS }),
+  processorCell("it fails twice", { do: "fail-before" }, { do: "fail-after" }),
+];

@@ -9,11 +9,14 @@ import type { AttemptPlan, Endpoint, Plan, PlanContext, Scenario, Step } from ".
 export interface PhaseFaults {
   /** The scenario's id. */
   readonly id: string;
-  readonly phase: string;
-  /** The phase in words, after "Faults". */
+  /** The phases that are struck; `anywhere`: the faults need no failpoint, and strike what calls the processor. */
+  readonly phases: readonly string[] | "anywhere";
+  /** After "Faults": when, or of what. */
   readonly when: string;
   readonly cells: readonly Cell[];
   readonly usesLinks?: boolean;
+  /** Quick runs play one in several, and the seed says which. Default: they play it always. */
+  readonly turn?: number;
   /** What brings the operations so far that their next attempt passes the phase. Default: nothing. */
   readonly before?: (operations: readonly AttemptPlan[], leaseMs: number) => readonly Step[];
 }
@@ -30,10 +33,12 @@ const LEASE_MS_MAX = 10_000;
 const QUICK_CELLS = 2;
 /** As many samples as a quick run takes. */
 const QUICK_SAMPLES = 2;
+const QUICK_TURNS = 4;
 
 const EXERCISES: readonly InvariantId[] = ["at-most-one-effect", "acknowledged-effect-exists", "every-key-resolves"];
 
-export function faultsAt({ id, phase, when, cells, usesLinks = false, before }: PhaseFaults): Scenario {
+export function faultsAt(faults: PhaseFaults): Scenario {
+  const { id, when, usesLinks = false } = faults;
   return {
     id,
     title: `Faults ${when}`,
@@ -41,22 +46,25 @@ export function faultsAt({ id, phase, when, cells, usesLinks = false, before }: 
     exercises: EXERCISES,
     faulty: true,
     ...(usesLinks ? { usesLinks } : {}),
-    plan: (context) => planOf(context, phase, cells, before),
+    plan: (context) => planOf(context, faults),
   };
 }
 
 /** A cell with the operation that it strikes. */
 interface Struck {
   readonly cell: Cell;
+  readonly phase: string;
   readonly plan: AttemptPlan;
 }
 
-function planOf(context: PlanContext, phase: string, cells: readonly Cell[], before: PhaseFaults["before"]): Plan {
+function planOf(context: PlanContext, { phases, cells, before, usesLinks, turn }: PhaseFaults): Plan {
   const { leaseMs } = context.contract;
-  const endpoints = endpointsWith(context, phase);
-  if (endpoints.length === 0) {
-    return { skip: `no operation has a failpoint ${phase} (operations.<name>.failpoints in the target file)` };
+  if (turn !== undefined && isQuick(context) && (context.seed + turn) % QUICK_TURNS !== 0) {
+    return { skip: `a quick run plays one in ${QUICK_TURNS} of the fault phases; the seed says which` };
   }
+  const places = placesOf(context, phases);
+  if (places.length === 0) return { skip: noPlace(phases) };
+  if (usesLinks && typeof context.links.client === "object") return context.links.client;
   if (context.replicas < 2) return { skip: "a takeover needs a second replica (start.replicas)" };
   if (leaseMs === "undocumented") return { skip: "the contract leaves the lease undocumented" };
   if (leaseMs > LEASE_MS_MAX) {
@@ -64,64 +72,102 @@ function planOf(context: PlanContext, phase: string, cells: readonly Cell[], bef
       skip: `the lease is ${leaseMs} ms and is not waited for; give the target one of ${LEASE_MS_MAX} ms or less`,
     };
   }
-  const struck = endpoints.flatMap((endpoint) =>
+  const struck = places.flatMap(([endpoint, phase]) =>
     cells
       .filter((cell) => cell.isPossible(context, endpoint))
-      .map((cell): Struck => ({ cell, plan: planned(context, endpoint, cell) })),
+      .map((cell): Struck => ({ cell, phase, plan: planned(context, endpoint, phase, cell) })),
   );
   if (struck.length === 0) return { skip: "none of the faults can strike this target" };
-  const alone = sampled(context, ofKind(struck, "alone"));
-  const held = sampled(context, ofKind(struck, "held")).slice(0, 1);
+  const chosen = [...sampled(context, ofKind(struck, "alone")), ...ofKind(struck, "held"), ...ofKind(struck, "own")];
+  // Some at a time: a key is to be final before its retention is over. What has to be brought to the phase first has
+  // less of it left.
+  const groupOf = ({ phase, plan }: Struck): string => (before === undefined ? phase : plan.endpoint);
+  const groups = new Set(chosen.map(groupOf));
+  return [...groups].flatMap((group) => {
+    const ofGroup = chosen.filter((one) => groupOf(one) === group);
+    return stepsAt(ofGroup, leaseMs, before);
+  });
+}
+
+function stepsAt(struck: readonly Struck[], leaseMs: number, before: PhaseFaults["before"]): readonly Step[] {
+  if (struck.length === 0) return [];
+  const alone = ofKind(struck, "alone");
+  // While it is frozen, no second one can be struck on the same replica.
+  const held = ofKind(struck, "held").slice(0, 1);
   const own = ofKind(struck, "own");
-  const under = (steps: readonly Step[], some: readonly Struck[]): readonly Step[] =>
-    some.reduceRight<readonly Step[]>(
-      (inner, { cell, plan }) => [
-        { do: "during", fault: cell.step({ operation: plan.operation, phase, pass: 1 }, leaseMs), steps: inner },
-      ],
-      steps,
-    );
-  const first = ({ plan }: Struck, replica: number): AttemptPlan => ({ ...plan, replica, abortAfterMs: PATIENCE_MS });
   const all = [...alone, ...held, ...own].map(({ plan }) => plan);
   return [
     ...(before?.(all, leaseMs) ?? []),
-    ...alone.flatMap((one) => under([{ do: "send", attempts: [first(one, STRUCK_REPLICA)] }], [one])),
-    ...under(
-      [
-        { do: "start", attempts: held.map((one) => first(one, STRUCK_REPLICA)) },
-        { do: "start", attempts: own.map((one) => first(one, OTHER_REPLICA)) },
-        { do: "wait", ms: PATIENCE_MS },
-        { do: "persist", attempts: all.map((plan) => ({ ...plan, replica: OTHER_REPLICA })) },
-        { do: "wait", ms: AFTERMATH_MS },
-      ],
-      [...held, ...own],
-    ),
+    ...alone.flatMap((one) => under([one], leaseMs, [{ do: "send", attempts: [first(one, STRUCK_REPLICA)] }])),
+    ...under([...held, ...own], leaseMs, [
+      { do: "start", attempts: held.map((one) => first(one, STRUCK_REPLICA)) },
+      { do: "start", attempts: own.map((one) => first(one, OTHER_REPLICA)) },
+      ...(held.length + own.length > 0 ? [{ do: "wait", ms: PATIENCE_MS } as const] : []),
+      { do: "persist", attempts: all.map((plan) => ({ ...plan, replica: OTHER_REPLICA })) },
+    ]),
     { do: "join" },
     { do: "wait", ms: AFTERMATH_MS },
+    // Every one of them is done: whoever asks again is answered as before.
     { do: "send", attempts: all },
     { do: "observe" },
   ];
+}
+
+/** The struck attempt. Its client does not wait for ever. */
+function first({ plan }: Struck, replica: number): AttemptPlan {
+  return { ...plan, replica, abortAfterMs: PATIENCE_MS };
+}
+
+/** The steps with all these faults at work or armed. */
+function under(struck: readonly Struck[], leaseMs: number, steps: readonly Step[]): readonly Step[] {
+  return struck.reduceRight<readonly Step[]>(
+    (inner, { cell, phase, plan }) => [
+      { do: "during", fault: cell.step({ operation: plan.operation, phase, pass: 1 }, leaseMs), steps: inner },
+    ],
+    steps,
+  );
+}
+
+type Place = readonly [endpoint: Endpoint, phase: string];
+
+function placesOf(context: PlanContext, phases: PhaseFaults["phases"]): readonly Place[] {
+  if (phases === "anywhere") {
+    return context.endpoints.filter(({ isDownstream }) => isDownstream).map((endpoint) => [endpoint, "anywhere"]);
+  }
+  return phases.flatMap((phase) => endpointsWith(context, phase).map((endpoint): Place => [endpoint, phase]));
+}
+
+function noPlace(phases: PhaseFaults["phases"]): string {
+  return phases === "anywhere"
+    ? "no operation calls the lab's processor (operations.<name>.downstream in the target file)"
+    : `no operation has a failpoint ${phases.join(" or ")} (operations.<name>.failpoints in the target file)`;
 }
 
 /** One of the endpoints that pass the same phases stands for the others. */
 function endpointsWith({ endpoints }: PlanContext, phase: string): readonly Endpoint[] {
   const byPhases = new Map<string, Endpoint>();
   for (const endpoint of endpoints) {
-    const phases = endpoint.phases.join(" ");
-    if (endpoint.phases.includes(phase) && !byPhases.has(phases)) byPhases.set(phases, endpoint);
+    const all = endpoint.phases.join(" ");
+    if (endpoint.phases.includes(phase) && !byPhases.has(all)) byPhases.set(all, endpoint);
   }
   return [...byPhases.values()];
 }
 
-function planned({ callers }: PlanContext, endpoint: Endpoint, { name }: Cell): AttemptPlan {
-  return { operation: `${endpoint.name}: ${name}`, endpoint: endpoint.name, caller: callers[0] };
+function planned({ callers }: PlanContext, endpoint: Endpoint, phase: string, { name }: Cell): AttemptPlan {
+  return { operation: `${endpoint.name} ${phase}: ${name}`, endpoint: endpoint.name, caller: callers[0] };
 }
 
 function ofKind(struck: readonly Struck[], kind: Cell["kind"]): readonly Struck[] {
   return struck.filter(({ cell }) => cell.kind === kind);
 }
 
-function sampled({ samples, random }: PlanContext, struck: readonly Struck[]): readonly Struck[] {
-  if (samples > QUICK_SAMPLES) return struck;
+function isQuick({ samples }: PlanContext): boolean {
+  return samples <= QUICK_SAMPLES;
+}
+
+function sampled(context: PlanContext, struck: readonly Struck[]): readonly Struck[] {
+  const { random } = context;
+  if (!isQuick(context)) return struck;
   return struck
     .map((one) => ({ one, order: random.next() }))
     .sort((one, other) => one.order - other.order)

@@ -5,6 +5,8 @@
 import type { Behaviour } from "./lab/processor/instruction.ts";
 import type { Toxic } from "./lab/toxiproxy/toxic.ts";
 
+export type ProcessorBehaviour = Behaviour;
+
 /** The n-th time (from 1) that an operation passes a phase, whichever attempt or process brings it there. */
 export interface Placement {
   /** The plan's own name. */
@@ -32,6 +34,16 @@ export const NETWORK_FAULTS = [
   "link-down",
 ] as const;
 export type NetworkFault = (typeof NETWORK_FAULTS)[number];
+
+/** Those after which the client has no answer. */
+export const LOSSY_FAULTS: readonly NetworkFault[] = [
+  "reset-before-arrival",
+  "reset-after-execution",
+  "truncated-answer",
+  "black-hole-request",
+  "black-hole-answer",
+  "link-down",
+];
 
 /** What can fail in the database. */
 export const DATABASE_FAULTS = ["sessions-ended", "database-crash"] as const;

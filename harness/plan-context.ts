@@ -25,6 +25,7 @@ export function planContextOf(target: Target, running: RunningTarget, size: RunS
     random: randomOf(size.seed).fork(scenario.id),
     rounds: size.rounds,
     samples: size.samples,
+    seed: size.seed,
     bursts: burstSizes(size.concurrency),
     gates,
     replicas: running.urls.length,

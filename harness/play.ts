@@ -46,6 +46,8 @@ class Player {
   readonly #builder: AttemptBuilder;
   #started: Promise<unknown>[] = [];
   #faults = 0;
+  /** How attempts ended that went through the client's link, in order. */
+  readonly #throughLink: Outcome[] = [];
   #faultsAtWork = 0;
   #lostWeight = 0;
 
@@ -150,11 +152,12 @@ class Player {
       namesOf: (operation) => this.#builder.namesOf(operation),
     });
     this.#faultsAtWork += 1;
+    const before = this.#throughLink.length;
     if (fault.at !== undefined) this.#builder.place(fault.at.operation);
     try {
       await this.play(steps);
     } finally {
-      await disturbance.heal();
+      await disturbance.heal(this.#throughLink.slice(before));
       this.#faultsAtWork -= 1;
     }
   }
@@ -181,6 +184,7 @@ class Player {
       (index, { completedAt, outcome }) => {
         const attemptId = built[index]?.attempt.id ?? "";
         journal.record({ type: "completed", at: completedAt, attemptId, outcome: redactedOutcome(outcome, secrets) });
+        if (built[index]?.isThroughLink) this.#throughLink.push(outcome);
         this.#weigh(outcome);
       },
     );

@@ -1,7 +1,7 @@
 /**
  * The order in which the scenarios of a run are played: one after another on the copy of the target that
- * nothing disturbs, those that mostly wait beside them; and at the same time, one after another on the copy
- * that is there for it, those whose faults others would feel.
+ * nothing disturbs, those that mostly wait beside them; and at the same time those whose faults others
+ * would feel, on the copies that are there for it, each of which plays one at a time.
  */
 import { setMaxListeners } from "node:events";
 import { planContextOf, type RunSize } from "./plan-context.ts";
@@ -13,8 +13,8 @@ export type OnScenario = (number: number, of: number, title: string) => void;
 
 export interface Stages {
   readonly calm: Stage;
-  /** The same as the calm one, where the lab starts no copies. */
-  readonly faulty: Stage;
+  /** At least one where a scenario is `faulty`. */
+  readonly faulty: readonly Stage[];
 }
 
 /** Throws what stopped the first of them; the others are stopped by it too. */
@@ -25,20 +25,21 @@ export async function playAll(
   onScenario: OnScenario,
 ): Promise<void> {
   let begun = 0;
-  const playEach = async (on: Stage, some: readonly Scenario[]): Promise<void> => {
+  const playEach = async (on: Stage, some: Iterable<Scenario>): Promise<void> => {
     for (const scenario of some) {
       begun += 1;
       onScenario(begun, scenarios.length, scenario.title);
       await playOne(on, scenario, size);
     }
   };
-  const apart = scenarios.filter((scenario) => scenario.faulty);
+  const queue = scenarios.filter((scenario) => scenario.faulty).values();
   const beside = scenarios.filter((scenario) => scenario.beside && !scenario.faulty);
   const others = scenarios.filter((scenario) => !scenario.beside && !scenario.faulty);
   await allOrNone(calm.signal, (signal) => [
     ...beside.map((one) => playEach({ ...calm, signal }, [one])),
     playEach({ ...calm, signal }, others),
-    playEach({ ...faulty, signal }, apart),
+    // All of them take from the same list.
+    ...faulty.map((stage) => playEach({ ...stage, signal }, queue)),
   ]);
 }
 

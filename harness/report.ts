@@ -10,6 +10,7 @@ import { describe } from "./evidence/answers.ts";
 import type { History, Recorded } from "./history.ts";
 import type { Violation } from "./invariant.ts";
 import type { Judgement } from "./judge.ts";
+import { recipeSchema } from "./recipe.ts";
 import { type KeyClass, together } from "./reconciliation.ts";
 
 const result = z.enum(["pass", "fail", "inconclusive", "skip"]);
@@ -26,6 +27,9 @@ const witness = z.strictObject({
 });
 
 const violation = z.strictObject({
+  /** Unique in the report, and what `idemproof replay` is told: at-most-one-effect.2 is the second one listed. */
+  id: z.string(),
+  invariant: z.string(),
   message: z.string(),
   scenario: z.string(),
   requirement: z.string(),
@@ -37,6 +41,8 @@ const violation = z.strictObject({
   witnesses: z.array(witness),
   /** The command that plays this scenario again. */
   repeat: z.string(),
+  /** The command that plays it again and counts how often this violation shows again; empty without a recipe. */
+  replay: z.string(),
 });
 
 const race = z.strictObject({
@@ -97,6 +103,8 @@ export const reportSchema = z.strictObject({
   /** What was passed over in the history, without loss or with it. */
   notes: z.array(z.string()),
   command: z.string(),
+  /** What a replay is played by; null for histories that do not hold it. */
+  recipe: recipeSchema.nullable(),
   race: race.nullable(),
   reconciliation,
   scenarios: z.array(
@@ -149,6 +157,7 @@ export function reportOf(judgement: Judgement): Report {
     books: run?.books ?? { effects: false, records: false },
     notes: [...history.notes, ...history.damage],
     command: run?.command ?? "",
+    recipe: run?.recipe ?? null,
     reconciliation: reconciledIn(judgement),
     race: raceOf(history.scenarios.flatMap(({ receipts }) => receipts)),
     scenarios: judgement.scenarios.map(({ history: { scenario, attempts }, result: verdict, reasons, findings }) => ({
@@ -168,7 +177,9 @@ export function reportOf(judgement: Judgement): Report {
       checked,
       reasons: [...reasons],
       violationCount: violations.length,
-      violations: listed(violations).map(({ scenario, violation: found }) => reported(found, byId.get(scenario))),
+      violations: listed(violations).map(({ scenario, violation: found }, index) =>
+        reported(invariant.id, index + 1, found, byId.get(scenario)),
+      ),
     })),
   };
 }
@@ -197,11 +208,20 @@ function listed(violations: readonly Found[]): readonly Found[] {
     .map(({ found }) => found);
 }
 
-function reported(found: Violation, history: History | undefined): ReportedViolation {
+function reported(
+  invariant: string,
+  number: number,
+  found: Violation,
+  history: History | undefined,
+): ReportedViolation {
+  const id = `${invariant}.${number}`;
+  const recipe = history?.run.recipe;
   const witnesses = found.attempts
     .slice(0, WITNESSES_LISTED_MAX)
     .flatMap((id) => history?.attempts.find(({ attempt }) => attempt.id === id) ?? []);
   return {
+    id,
+    invariant,
     message: found.message,
     scenario: history?.scenario.id ?? "",
     requirement: history?.scenario.requirement ?? "",
@@ -212,6 +232,7 @@ function reported(found: Violation, history: History | undefined): ReportedViola
     witnesses: history === undefined ? [] : witnesses.map((recorded) => witnessOf(recorded, history)),
     repeat:
       history === undefined ? "" : `${history.run.command} --seed ${history.run.seed} --only ${history.scenario.id}`,
+    replay: recipe === undefined ? "" : `${recipe.command} ${id}`,
   };
 }
 

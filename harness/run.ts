@@ -12,11 +12,13 @@ import { Failure, messageOf } from "./fail.ts";
 import type { Invariant } from "./invariant.ts";
 import { Journal, readHistory } from "./journal.ts";
 import { type Judgement, judge } from "./judge.ts";
+import { type Backends, urlOf } from "./lab/backend.ts";
 import { Lab, type RunningTarget } from "./lab/lab.ts";
 import type { RunSize } from "./plan-context.ts";
 import { BooksProbe } from "./probes/books.ts";
 import { playAll, type Stages } from "./programme.ts";
 import { checkPlainRequests } from "./readiness.ts";
+import type { Recipe } from "./recipe.ts";
 import type { Scenario } from "./scenario.ts";
 import { redacted, secretsOf } from "./secrets.ts";
 import type { Stage } from "./stage.ts";
@@ -27,11 +29,15 @@ const QUIET_WITHIN_MS = 10_000;
 
 export interface RunOptions {
   readonly size: RunSize;
+  /** Where the lab takes its parts from. */
+  readonly backends?: Partial<Backends>;
   readonly timeoutMs: number;
   readonly directory: string;
   readonly version: string;
   /** The command line that repeats the run. */
   readonly command: string;
+  /** How one violation of it is replayed; without one, none can be. */
+  readonly recipe?: Recipe;
   readonly signal: AbortSignal;
   readonly progress: Progress;
 }
@@ -50,7 +56,7 @@ export async function run(
 ): Promise<Judgement> {
   const path = join(options.directory, "history.ndjson");
   await clear(options.directory);
-  const secrets = secretsOf(target.file);
+  const secrets = secretsOf(target.file, Object.values(options.backends ?? {}).flatMap(urlOf));
   {
     await using labs = await openLabs(target, scenarios, secrets, options);
     await using journal = new Journal(path);
@@ -60,7 +66,7 @@ export async function run(
     await checkPlainRequests(calm);
     const { ending, message } = await playToTheEnd(stages, scenarios, options);
     options.progress.step("waiting until the system is quiet");
-    await Promise.all([...new Set([calm, stages.faulty])].map(readBooks));
+    await Promise.all([calm, ...stages.faulty].map(readBooks));
     const isCut = options.signal.aborted;
     journal.record({ type: "ended", at: calm.now(), ending: isCut ? "interrupted" : ending, message });
     options.progress.step("taking the lab down");
@@ -83,18 +89,21 @@ async function clear(directory: string): Promise<void> {
   }
 }
 
-/** The lab of the calm copy, and that of the faulty one where a scenario needs it. */
+/** More copies of the target would need more than two cores, and what they save is waiting for leases. */
+const FAULTY_COPIES_MAX = 2;
+
+/** The lab of the calm copy, and those of the faulty ones. */
 class Labs implements AsyncDisposable {
   readonly calm: Lab;
-  readonly faulty: Lab | null;
+  readonly faulty: readonly Lab[];
 
-  constructor(calm: Lab, faulty: Lab | null) {
+  constructor(calm: Lab, faulty: readonly Lab[]) {
     this.calm = calm;
     this.faulty = faulty;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.calm, this.faulty].map((lab) => lab?.[Symbol.asyncDispose]()));
+    await Promise.all([this.calm, ...this.faulty].map((lab) => lab[Symbol.asyncDispose]()));
   }
 }
 
@@ -102,19 +111,26 @@ async function openLabs(
   target: Target,
   scenarios: readonly Scenario[],
   secrets: readonly string[],
-  { directory, signal, progress }: RunOptions,
+  { directory, backends, signal, progress }: RunOptions,
 ): Promise<Labs> {
-  const shared = { logs: join(directory, "logs"), secrets, signal, onStep: progress.step };
+  const shared = { ...backends, logs: join(directory, "logs"), secrets, signal, onStep: progress.step };
   const apart = scenarios.filter(({ faulty }) => faulty);
   const usesLinks = apart.some((scenario) => scenario.usesLinks);
-  const calm = Lab.open(target, { ...shared, stage: "calm", usesLinks: false });
-  // What is to run once before the replicas may not run twice at once.
-  if (target.file.start?.prepare !== undefined) await calm;
-  const faulty = apart.length === 0 ? null : Lab.open(target, { ...shared, stage: "faulty", usesLinks });
-  const [calmly, faultily] = await Promise.allSettled([calm, faulty]);
-  if (calmly.status === "fulfilled" && faultily.status === "fulfilled") return new Labs(calmly.value, faultily.value);
-  for (const one of [calmly, faultily]) if (one.status === "fulfilled") await one.value?.[Symbol.asyncDispose]();
-  throw calmly.status === "rejected" ? calmly.reason : faultily.status === "rejected" ? faultily.reason : null;
+  // One that the lab does not start exists once, and nothing but its clients' links can be disturbed.
+  const copies = target.file.start === undefined ? 1 : FAULTY_COPIES_MAX;
+  const names = Array.from({ length: Math.min(copies, apart.length) }, (_, index) => `faulty-${index + 1}` as const);
+  const opening = [Lab.open(target, { ...shared, stage: "calm", usesLinks: false })];
+  for (const stage of names) {
+    // What is to run once before the replicas may not run twice at once.
+    if (target.file.start?.prepare !== undefined) await Promise.allSettled(opening);
+    opening.push(Lab.open(target, { ...shared, stage, usesLinks }));
+  }
+  const settled = await Promise.allSettled(opening);
+  const [calm, ...faulty] = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  const failed = settled.find((one) => one.status === "rejected");
+  if (calm !== undefined && failed === undefined) return new Labs(calm, faulty);
+  await Promise.all([calm, ...faulty].map((lab) => lab?.[Symbol.asyncDispose]()));
+  throw failed?.reason;
 }
 
 function setStages(
@@ -142,8 +158,10 @@ function setStages(
     const { signal, timeoutMs } = options;
     return { name, runId, target, running, journal, books, secrets, now, signal, timeoutMs, keys };
   };
-  const calmStage = set("calm", calm.target);
-  return { calm: calmStage, faulty: faulty === null ? calmStage : set("faulty", faulty.target) };
+  return {
+    calm: set("calm", calm.target),
+    faulty: faulty.map((lab, index) => set(`faulty-${index + 1}`, lab.target)),
+  };
 }
 
 /** However the playing ends, the run goes on to read the books and to judge what there is. */
@@ -185,6 +203,7 @@ function factsOf({ runId, target, running }: Stage, options: RunOptions): RunFac
     version: options.version,
     target: file.name,
     command: options.command,
+    ...(options.recipe && { recipe: options.recipe }),
     urls: running.urls.map(withoutPassword),
     callers: Object.keys(file.callers),
     callerHeaders: mapValues(file.callers, ({ headers }) => Object.keys(headers)),

@@ -31,6 +31,8 @@ export type Plan = readonly Step[] | { readonly skip: string } | { readonly lack
 
 export interface PlanContext {
   readonly random: Random;
+  /** For what takes turns from run to run. */
+  readonly seed: number;
   /** How often a race is repeated. */
   readonly rounds: number;
   /** How often a situation without a race is repeated. */

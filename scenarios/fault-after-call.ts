@@ -4,7 +4,8 @@ import { faultsAt } from "../harness/fault-grid.ts";
 
 export default faultsAt({
   id: "fault-after-call",
-  phase: "downstream-called",
+  phases: ["downstream-called"],
   when: "between the downstream call and its record",
   cells: localCells,
+  turn: 4,
 });

@@ -4,7 +4,8 @@ import { faultsAt } from "../harness/fault-grid.ts";
 
 export default faultsAt({
   id: "fault-after-claim",
-  phase: "claimed",
+  phases: ["claimed"],
   when: "between claim and execution",
   cells: localCells,
+  turn: 1,
 });

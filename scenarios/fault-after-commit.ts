@@ -4,7 +4,8 @@ import { faultsAt } from "../harness/fault-grid.ts";
 
 export default faultsAt({
   id: "fault-after-commit",
-  phase: "committed",
+  phases: ["committed"],
   when: "after the commit and before the answer",
   cells: localCells,
+  turn: 8,
 });

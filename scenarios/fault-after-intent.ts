@@ -4,7 +4,8 @@ import { faultsAt } from "../harness/fault-grid.ts";
 
 export default faultsAt({
   id: "fault-after-intent",
-  phase: "intent-recorded",
+  phases: ["intent-recorded"],
   when: "between the recorded intent and the downstream call",
   cells: localCells,
+  turn: 3,
 });

@@ -4,7 +4,8 @@ import { faultsAt } from "../harness/fault-grid.ts";
 
 export default faultsAt({
   id: "fault-after-outcome",
-  phase: "outcome-recorded",
+  phases: ["outcome-recorded"],
   when: "between the recorded outcome and completion",
   cells: localCells,
+  turn: 5,
 });

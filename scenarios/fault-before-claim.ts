@@ -4,7 +4,8 @@ import { faultsAt } from "../harness/fault-grid.ts";
 
 export default faultsAt({
   id: "fault-before-claim",
-  phase: "before-claim",
+  phases: ["before-claim"],
   when: "before the claim",
   cells: localCells,
+  turn: 0,
 });

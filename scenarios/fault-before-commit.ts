@@ -4,7 +4,8 @@ import { faultsAt } from "../harness/fault-grid.ts";
 
 export default faultsAt({
   id: "fault-before-commit",
-  phase: "before-commit",
+  phases: ["before-commit"],
   when: "before the commit",
   cells: localCells,
+  turn: 7,
 });

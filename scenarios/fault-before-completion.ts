@@ -4,7 +4,8 @@ import { faultsAt } from "../harness/fault-grid.ts";
 
 export default faultsAt({
   id: "fault-before-completion",
-  phase: "before-completion",
+  phases: ["before-completion"],
   when: "between effect and completed record",
   cells: localCells,
+  turn: 6,
 });

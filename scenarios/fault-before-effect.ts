@@ -4,7 +4,8 @@ import { faultsAt } from "../harness/fault-grid.ts";
 
 export default faultsAt({
   id: "fault-before-effect",
-  phase: "before-effect",
+  phases: ["before-effect"],
   when: "before the effect",
   cells: localCells,
+  turn: 2,
 });

@@ -4,8 +4,9 @@ import { faultsAt } from "../harness/fault-grid.ts";
 
 export default faultsAt({
   id: "fault-during-replay",
-  phase: "replaying",
+  phases: ["replaying"],
   when: "during a replay",
   cells: localCells,
+  turn: 9,
   before: (operations) => [{ do: "send", attempts: operations }],
 });

@@ -8,9 +8,10 @@ const HOLDER_MS = 250;
 
 export default faultsAt({
   id: "fault-during-takeover",
-  phase: "taking-over",
+  phases: ["taking-over"],
   when: "during a takeover",
   cells: localCells,
+  turn: 10,
   before: (operations, leaseMs) => [
     ...operations.reduceRight<readonly Step[]>(
       (steps, { operation }) => [

@@ -5,6 +5,7 @@ import { checkCommand } from "./check.ts";
 import { exitCodes, reportFailure } from "./exit.ts";
 import { listCommand } from "./list.ts";
 import { version } from "./package.ts";
+import { replayCommand } from "./replay.ts";
 import { runCommand } from "./run.ts";
 import { zooCommand } from "./zoo.ts";
 
@@ -13,7 +14,7 @@ const program = new Command("idemproof")
   .version(version)
   .showHelpAfterError("(idemproof --help lists the commands and their options)")
   .exitOverride();
-for (const command of [runCommand(), checkCommand(), zooCommand(), listCommand()]) {
+for (const command of [runCommand(), replayCommand(), checkCommand(), zooCommand(), listCommand()]) {
   program.addCommand(command.exitOverride());
 }
 

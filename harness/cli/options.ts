@@ -60,12 +60,19 @@ export function several(value: string, before: readonly string[] | undefined): r
   return [...(before ?? []), ...value.split(",").filter((part) => part !== "")];
 }
 
+/** The same for values that may hold commas. */
+export function collect(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value];
+}
+
 /** How this program was called, for lines that are to be pasted: by `npm start`, installed, or as a file. */
-export function ownCommand(): string {
-  if (process.env["npm_lifecycle_event"] === "start") return "npm start --";
+export function ownCommand(command: "run" | "replay" = "run"): string {
+  if (process.env["npm_lifecycle_event"] === "start") {
+    return command === "run" ? "npm start --" : `npm run -s idemproof -- ${command}`;
+  }
   const program = process.argv[1] ?? "";
-  if (program.split(sep).includes("node_modules")) return "npx idemproof run";
-  return `node ${shellWord(relative(process.cwd(), program))} run`;
+  if (program.split(sep).includes("node_modules")) return `npx idemproof ${command}`;
+  return `node ${shellWord(relative(process.cwd(), program))} ${command}`;
 }
 
 /** A word as a shell takes it. */

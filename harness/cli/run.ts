@@ -1,17 +1,17 @@
 /** `idemproof run [target.yaml]`: play the scenarios, judge, report. */
-import { join, relative, resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import { Command } from "commander";
 import { invariants } from "../invariants/list.ts";
 import { run } from "../run.ts";
-import type { Target } from "../target.ts";
-import { readTarget } from "../target-file/target-file.ts";
 import { printReport, writeReports } from "./deliver.ts";
-import { type DirectOptions, directTarget } from "./direct-target.ts";
+import type { DirectOptions } from "./direct-target.ts";
 import { exitCodeOf, exitCodes } from "./exit.ts";
 import { checkHosts } from "./hosts.ts";
 import { interruption } from "./interruption.ts";
+import { addLabOptions, backendsOf, type LabChoices, labArguments } from "./lab-options.ts";
 import {
   addSizeOptions,
+  collect,
   ownCommand,
   type SizeOptions,
   several,
@@ -20,11 +20,13 @@ import {
   sizeOf,
   upTo,
 } from "./options.ts";
-import { packageRoot, version } from "./package.ts";
+import { version } from "./package.ts";
 import { progressOn } from "./progress.ts";
+import { recipeOf } from "./recipe.ts";
 import { loadScenarios } from "./scenarios.ts";
+import { sourceArguments, sourceOf, targetNamed } from "./target-source.ts";
 
-interface Options extends SizeOptions, DirectOptions {
+interface Options extends SizeOptions, LabChoices, DirectOptions {
   readonly only?: readonly string[];
   readonly json?: boolean;
   readonly reportDir: string;
@@ -36,7 +38,7 @@ export function runCommand(): Command {
   const command = new Command("run")
     .description("play the scenarios against a target, judge what happened, write the reports")
     .argument("[target]", "a target file, or a folder with a target.yaml (default: the reference target)");
-  return addSizeOptions(command)
+  return addLabOptions(addSizeOptions(command))
     .option("--only <scenario>", "play only these scenarios (repeatable, or separated by commas)", several)
     .option("--report-dir <path>", "where the history and the reports go", "reports/latest")
     .option("--timeout <ms>", "how long an answer is waited for", upTo(600_000), 10_000)
@@ -59,18 +61,25 @@ export function runCommand(): Command {
 }
 
 async function runOnce(path: string | undefined, options: Options): Promise<number> {
-  const target = options.url === undefined ? await readTarget(path ?? referencePath()) : await directTarget(options);
+  const target = await targetNamed(path, options);
   checkHosts(target.file, options.allowHost ?? []);
   const scenarios = await loadScenarios(options.only);
   const progress = progressOn(process.stderr);
   const signal = interruption();
   const directory = resolve(options.reportDir);
+  const size = sizeOf(options);
+  const source = sourceOf(target, path, options);
   const judgement = await run(target, scenarios, invariants, {
-    size: sizeOf(options),
+    size,
+    backends: backendsOf(options),
     timeoutMs: options.timeout,
     directory,
     version,
-    command: commandLine(target, path, options),
+    command: [
+      ownCommand(),
+      ...[...sourceArguments(source), ...sizeArguments(options), ...labArguments(options)].map(shellWord),
+    ].join(" "),
+    recipe: recipeOf(target, source, { size, timeoutMs: options.timeout, directory }),
     signal,
     progress,
   }).finally(progress.end);
@@ -78,27 +87,4 @@ async function runOnce(path: string | undefined, options: Options): Promise<numb
   printReport(report, judgement, options.json === true);
   if (!options.json) process.stdout.write(`reports in ${relative(process.cwd(), directory) || "."}\n`);
   return signal.aborted ? exitCodes.interrupted : exitCodeOf(judgement.result);
-}
-
-function referencePath(): string {
-  return join(packageRoot, "targets", "reference");
-}
-
-/** The line that repeats the run, but for seed and scenario. Headers are the caller's secret and left to the reader. */
-function commandLine(target: Target, path: string | undefined, options: Options): string {
-  const direct =
-    options.url === undefined
-      ? [...(path === undefined ? [] : [path])]
-      : [
-          ...options.url.flatMap((url) => ["--url", url]),
-          "--request",
-          options.request ?? "",
-          ...(options.body === undefined ? [] : ["--body", options.body]),
-          ...Object.keys(target.file.callers["caller"]?.headers ?? {}).flatMap((name) => ["--header", `${name}: …`]),
-        ];
-  return [ownCommand(), ...[...direct, ...sizeArguments(options)].map(shellWord)].join(" ");
-}
-
-function collect(value: string, before: readonly string[] | undefined): readonly string[] {
-  return [...(before ?? []), value];
 }

@@ -10,13 +10,15 @@ import { type KillMatrix, killMatrix, type ZooResult, zooVerdict } from "../zoo.
 import { writeReports } from "./deliver.ts";
 import { exitCodes } from "./exit.ts";
 import { interruption } from "./interruption.ts";
+import { addLabOptions, backendsOf, type LabChoices, labArguments } from "./lab-options.ts";
 import { addSizeOptions, ownCommand, type SizeOptions, several, shellWord, sizeOf } from "./options.ts";
 import { packageRoot, version } from "./package.ts";
 import { progressOn } from "./progress.ts";
+import { recipeOf } from "./recipe.ts";
 import { loadScenarios } from "./scenarios.ts";
 import { type ZooTarget, zooTargets } from "./targets.ts";
 
-interface Options extends SizeOptions {
+interface Options extends SizeOptions, LabChoices {
   readonly target?: readonly string[];
   readonly json?: boolean;
   readonly reportDir: string;
@@ -26,7 +28,7 @@ const REFERENCE = "reference";
 
 export function zooCommand(): Command {
   const command = new Command("zoo").description("run the broken targets and print which invariants caught which");
-  return addSizeOptions(command)
+  return addLabOptions(addSizeOptions(command))
     .option("--target <id>", "only these (repeatable, or separated by commas)", several)
     .option("--report-dir <path>", "a folder for each target's history and reports", "reports/latest/zoo")
     .option("--json", "print JSON")
@@ -76,12 +78,18 @@ async function judged(
   const directory = resolve(options.reportDir, id);
   const progress = progressOn(process.stderr);
   progress.step(`zoo: ${id}`);
-  const judgement = await run(await readTarget(path), scenarios, invariants, {
-    size: sizeOf(options),
-    timeoutMs: 10_000,
+  const target = await readTarget(path);
+  const here = relative(process.cwd(), path);
+  const size = sizeOf(options);
+  const timeoutMs = 10_000;
+  const judgement = await run(target, scenarios, invariants, {
+    size,
+    backends: backendsOf(options),
+    timeoutMs,
     directory,
     version,
-    command: `${ownCommand()} ${shellWord(relative(process.cwd(), path))}`,
+    command: [ownCommand(), ...[here, ...labArguments(options)].map(shellWord)].join(" "),
+    recipe: recipeOf(target, { kind: "file", path: here }, { size, timeoutMs, directory }),
     signal,
     progress,
   }).finally(progress.end);

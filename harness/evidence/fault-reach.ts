@@ -2,6 +2,7 @@
  * Which attempts a fault can explain. One that strikes a single operation explains nothing of others, one that
  * strikes a replica explains what went through that replica; an excuse that reaches further hides defects.
  */
+import { NETWORK_FAULTS } from "../fault.ts";
 import type { FaultWindow, History, OperationRecord, Recorded } from "../history.ts";
 import type { Attempt, Micros } from "../operation.ts";
 import { keyText } from "./key-scope.ts";
@@ -35,11 +36,9 @@ function reachOf({ fault, operation, replica }: FaultWindow): Reach {
       return operation === null ? "everybody" : "operation";
     case "pause-replica":
     case "kill-replica":
-    case "link-down":
-    case "toxic":
       return replica === null ? "everybody" : "replica";
     default:
-      return "everybody";
+      return NETWORK_FAULTS.some((name) => name === fault) && replica !== null ? "replica" : "everybody";
   }
 }
 

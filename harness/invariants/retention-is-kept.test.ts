@@ -51,6 +51,9 @@ test("what a key had lost before, or never had for itself, it does not lose to t
   expect(check(kept().attempt({}, 5, 30, other).attempt({}, 600, 610, other)).result).toBe("skip");
   expect(check(kept().attempt({}, 100, 110, answer(422)).attempt({}, 600, 610, other)).result).toBe("skip");
   expect(check(kept().attempt({}, 5, 30, lost).attempt({}, 600, 610, other)).result).toBe("skip");
+  const changed = { payload: { kind: "other" } } as const;
+  expect(check(kept().attempt(changed, 100, 110, answer(422)).attempt({}, 600, 610, answer(422))).result).toBe("skip");
+  expect(check(kept().attempt({}, 600, 610, answer(422)).attempt(changed, 700, 710, answer(422))).result).toBe("fail");
   const refused = { kind: "refused", reason: "ECONNREFUSED" } as const;
   expect(check(kept().attempt({}, 5, 10, refused).attempt({}, 600, 610, other)).result).toBe("fail");
 });
@@ -187,6 +190,11 @@ test("agrees with a brute-force checker", () => {
           const isRival = (other: Recorded) =>
             other !== original && other.outcome.kind !== "refused" && other.invokedAt <= original.completedAt;
           if (attempts.some(isRival)) continue;
+          const isMeddler = (other: Recorded) =>
+            other.outcome.kind !== "refused" &&
+            other.invokedAt <= one.completedAt &&
+            !sameRequest(contract, other, original);
+          if (attempts.some(isMeddler)) continue;
           const wasLost = attempts.some(
             (other) =>
               other.completedAt < one.invokedAt &&

@@ -53,10 +53,22 @@ function lateRetries(
       isAboutItsKey(history, one),
   );
   const lostAt = lossOf(history, original, same);
+  const meddledAt = firstOtherRequest(history, attempts, request);
   return same.filter(
     ({ invokedAt, completedAt }) =>
-      invokedAt > start + retention / 2 && completedAt < start + retention && invokedAt <= lostAt,
+      invokedAt > start + retention / 2 &&
+      completedAt < start + retention &&
+      invokedAt <= lostAt &&
+      completedAt < meddledAt,
   );
+}
+
+/** What another request under the key may have done to its answer is no work of time either. */
+function firstOtherRequest({ contract }: History, attempts: readonly Recorded[], request: string): Micros {
+  const other = attempts.find(
+    ({ attempt, outcome }) => outcome.kind !== "refused" && requestOf(contract, attempt) !== request,
+  );
+  return other?.invokedAt ?? Infinity;
 }
 
 /** Nothing else was sent with the key until the original had its answer: no other attempt can have had one too. */

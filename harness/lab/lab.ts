@@ -10,6 +10,7 @@ import { LINKS, type LinkName, type Powers } from "../fault.ts";
 import type { LinkState } from "../scenario.ts";
 import { passwordIn } from "../secrets.ts";
 import type { Target, TargetFile } from "../target.ts";
+import type { Backend, Backends } from "./backend.ts";
 import { databasePowers } from "./database-faults.ts";
 import { Failpoints } from "./failpoints.ts";
 import { Keeper } from "./keeper.ts";
@@ -21,7 +22,7 @@ import { startRedis } from "./redis.ts";
 import { type Replica, startReplicas } from "./replicas.ts";
 import { startToxiproxy } from "./toxiproxy/toxiproxy.ts";
 
-export interface LabOptions {
+export interface LabOptions extends Partial<Backends> {
   readonly stage: StageName;
   /** Something is to go through links that faults can touch. */
   readonly usesLinks: boolean;
@@ -45,7 +46,7 @@ export interface RunningTarget {
   readonly failpoints: Failpoints | null;
   readonly links: Readonly<Record<LinkName, LinkState>>;
   readonly powers: Powers;
-  /** Says which replica has ended, or null while all run. Null always where the harness did not start them. */
+  /** Says which of what the lab started has ended, or null while all run. */
   readonly ended: () => string | null;
 }
 
@@ -89,20 +90,30 @@ interface Services {
   readonly links: Links | null;
   /** Why there are no links, where some are wanted. */
   readonly lacking: string | null;
+  /** Says which of them has ended, or null while all run. */
+  readonly ended: () => string | null;
 }
 
 async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Promise<RunningTarget> {
   const { file } = target;
   const services = await startServices(keeper, file, options);
   options.signal.throwIfAborted();
-  if (file.start === undefined) return withLinks({ ...alreadyRunning(file), postgres: services.postgres }, services);
+  const { ended } = services;
+  if (file.start === undefined) {
+    return withLinks({ ...alreadyRunning(file), postgres: services.postgres, ended }, services);
+  }
   options.onStep(`starting ${file.start.replicas} replica(s) of ${file.name}`);
   const ways = await waysOf(services, file.start.replicas);
   const replicas = await startReplicas(keeper, {
     start: file.start,
     directory: resolve(target.directory, file.start.directory ?? "."),
     logs: options.logs,
-    secrets: [...options.secrets, ...passwordIn(services.redis ?? "").filter((text) => text !== "")],
+    secrets: [
+      ...options.secrets,
+      ...Object.values(namesOf(services))
+        .flatMap(passwordIn)
+        .filter((text) => text !== ""),
+    ],
     hasHttp2: file.http2 !== undefined,
     names: namesOf(services),
     namesOfReplica: (replica) => ways[replica] ?? {},
@@ -116,7 +127,7 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
     processor: services.processor,
     failpoints: services.failpoints,
     powers: powersOver(replicas, services),
-    ended: () => endedReplica(replicas),
+    ended: () => endedReplica(replicas) ?? services.ended(),
   };
   return withLinks(running, services);
 }
@@ -124,11 +135,14 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
 async function startServices(keeper: Keeper, file: TargetFile, options: LabOptions): Promise<Services> {
   const named = namesInStart(file);
   const { logs, onStep } = options;
+  const ends: (() => string | null)[] = [];
   let links: Links | null = null;
   let lacking: string | null = null;
   if (options.usesLinks) {
     try {
-      links = new Links(await startToxiproxy(keeper, logs, options));
+      const toxiproxy = await startToxiproxy(keeper, logs, { ...options, choice: choiceOf(options.toxiproxy) });
+      links = new Links(toxiproxy);
+      ends.push(toxiproxy.ended);
     } catch (error) {
       if (!(error instanceof Failure && error.code === "unavailable")) throw error;
       lacking = error.message;
@@ -147,7 +161,12 @@ async function startServices(keeper: Keeper, file: TargetFile, options: LabOptio
   }
   const processor = named.has("processor") ? await Processor.start(keeper, logs, options) : null;
   const failpoints = named.has("failpoints") ? await Failpoints.open() : null;
-  return { postgres, processor, failpoints, redis, links, lacking };
+  const ended = (): string | null => ends.map((one) => one()).find((one) => one !== null) ?? null;
+  return { postgres, processor, failpoints, redis, links, lacking, ended };
+}
+
+function choiceOf(backend: Backend | undefined): string | undefined {
+  return backend?.kind === "url" ? backend.url : backend?.kind;
 }
 
 function namesOf({ postgres, processor, failpoints, redis }: Services): Record<string, string> {

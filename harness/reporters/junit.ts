@@ -54,13 +54,14 @@ function addCase(
   }
 }
 
-function text({ message, expected, actual, witnesses, repeat }: ReportedViolation): string {
+function text({ id, message, expected, actual, witnesses, repeat, replay }: ReportedViolation): string {
   return [
-    message,
+    `${id}: ${message}`,
     `expected ${expected}`,
     `actual ${actual}`,
     ...witnesses.map(({ curl }) => curl),
     `again: ${repeat}`,
+    ...(replay === "" ? [] : [`replay: ${replay}`]),
   ].join("\n");
 }
 

@@ -81,15 +81,19 @@ function failures({ invariants }: Report): string[] {
 function failure(violation: ReportedViolation): string[] {
   const curls = violation.witnesses.map(({ id, outcome, curl }) => `# ${id}: ${outcome}\n${curl}`);
   return [
-    `- **${cell(violation.message)}** (in \`${violation.scenario}\`: ${cell(violation.requirement)})`,
+    `- \`${violation.id}\` **${cell(violation.message)}** (in \`${violation.scenario}\`: ${cell(violation.requirement)})`,
     `  - expected: ${cell(violation.expected)}`,
     `  - actual: ${cell(violation.actual)}`,
     "",
     "  ```sh",
-    ...[...curls, `# again`, violation.repeat].flatMap((line) => line.split("\n").map((part) => `  ${part}`)),
+    ...[...curls, ...commands(violation)].flatMap((line) => line.split("\n").map((part) => `  ${part}`)),
     "  ```",
     "",
   ];
+}
+
+function commands({ repeat, replay }: ReportedViolation): string[] {
+  return ["# again", repeat, ...(replay === "" ? [] : ["# again and again, and how often it fails", replay])];
 }
 
 /** Text that stays inside its cell and means nothing to Markdown. */

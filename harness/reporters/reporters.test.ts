@@ -33,8 +33,26 @@ test("a violation prints requirement, expected, actual, witnesses, curl lines an
   expect(text).toMatch(/a1 {2}POST \/orders by alice on replica 0 {2}201/);
   expect(text).toContain("curl -i -X POST 'http://127.0.0.1:1/orders'");
   expect(text).toContain("again     idemproof run --seed 1 --only tested");
+  expect(text).not.toMatch(/^ +replay /m);
   expect(text).toContain("ALICE_AUTHORIZATION");
   expect(text.trimEnd().split("\n").at(-1)).toMatch(/^FAIL/);
+});
+
+test("violations have ids that are unique in the report, and a line that replays each where the run left a recipe", () => {
+  const [first, ...events] = twice().events();
+  if (first?.type !== "run") throw new Error("a sketch begins with its run");
+  const size = { seed: 1, rounds: 1, samples: 1, concurrency: 2 };
+  const source = { kind: "file", path: null } as const;
+  const recipe = { source, digest: "0", size, timeoutMs: 1, command: "idemproof replay report.json" };
+  const report = reportOf(judge(historyOf([{ ...first, run: { ...first.run, recipe } }, ...events]), invariants));
+  const ids = report.invariants.flatMap(({ violations }) => violations.map(({ id }) => id));
+  expect(ids).toContain("at-most-one-effect.1");
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(reportSchema.parse(JSON.parse(jsonReport(report)))).toEqual(report);
+  const line = "idemproof replay report.json at-most-one-effect.1";
+  expect(terminalReport(report, { color: false, callerHeaders: {} })).toContain(`replay    ${line}`);
+  expect(markdownReport(report)).toContain(line);
+  expect(junitReport(report)).toContain(line);
 });
 
 test("a run without books says so in its head, in one line", () => {

@@ -109,6 +109,7 @@ function failure(violation: ReportedViolation, colors: Colors): string[] {
     ),
     ...violation.witnesses.slice(0, 2).map(({ curl }) => `    ${curl}`),
     `    again     ${violation.repeat}`,
+    ...(violation.replay === "" ? [] : [`    replay    ${violation.replay}`]),
   ];
 }
 

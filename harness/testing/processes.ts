@@ -32,7 +32,7 @@ export async function portsOf(living: readonly LivingProcess[]): Promise<readonl
     living.map(({ pid }) => readFile(`/proc/${pid}/environ`, "utf8").catch(() => "")),
   );
   const given = environments.flatMap((text) => [...text.matchAll(/\0(?:HTTP2_)?PORT=(\d+)/g)].map(([, port]) => port));
-  const told = living.map(({ command }) => / -p (\d+)/.exec(command)?.[1]);
+  const told = living.map(({ command }) => / -p(?:ort)? (\d+)/.exec(command)?.[1]);
   return [...new Set([...given, ...told].flatMap((port) => (port === undefined ? [] : [Number(port)])))];
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { settingsOf } from "./settings.ts";
+import { reconcilerSettingsOf, settingsOf } from "./settings.ts";
 
 const least = { PORT: "8080", DATABASE_URL: "postgres://localhost/orders", CALLERS: "alice-token=alice" };
 
@@ -15,6 +15,12 @@ test("everything but port, database and callers has a value that suits productio
     workMs: 0,
     poolSize: 10,
     keyStore: "table",
+    processorUrl: null,
+    processorTimeoutMs: 10_000,
+    reconcileEveryMs: 10_000,
+    reconcileTries: 10,
+    replica: "",
+    failpointsUrl: null,
     lab: false,
   });
 });
@@ -22,6 +28,33 @@ test("everything but port, database and callers has a value that suits productio
 test("the lab has to be turned on by its name", () => {
   expect(settingsOf({ ...least, LAB: "true" }).lab).toBe(false);
   expect(settingsOf({ ...least, LAB: "on" }).lab).toBe(true);
+});
+
+test("failpoints are asked for only where the lab is on", () => {
+  const FAILPOINTS_URL = "http://127.0.0.1:1/";
+  expect(settingsOf({ ...least, FAILPOINTS_URL }).failpointsUrl).toBeNull();
+  expect(settingsOf({ ...least, FAILPOINTS_URL, LAB: "on" }).failpointsUrl).toBe(FAILPOINTS_URL);
+  expect(settingsOf({ ...least, FAILPOINTS_URL: "", LAB: "on" }).failpointsUrl).toBeNull();
+});
+
+test("the processor's timeout is shorter than the lease, unsaid or said", () => {
+  expect(settingsOf({ ...least, LEASE_MS: "1000" }).processorTimeoutMs).toBe(500);
+  expect(settingsOf({ ...least, PROCESSOR_TIMEOUT_MS: "59999" }).processorTimeoutMs).toBe(59_999);
+  expect(() => settingsOf({ ...least, PROCESSOR_TIMEOUT_MS: "60000" })).toThrow(
+    "PROCESSOR_TIMEOUT_MS: found 60000, expected less than LEASE_MS, which is 60000",
+  );
+});
+
+test("the reconciler takes the service's settings, and needs a processor but no port and no callers", () => {
+  const { DATABASE_URL } = least;
+  const env = { DATABASE_URL, PROCESSOR_URL: "http://127.0.0.1:2", RECONCILE_EVERY_MS: "100", RECONCILE_TRIES: "2" };
+  expect(reconcilerSettingsOf(env)).toMatchObject({
+    processorUrl: "http://127.0.0.1:2",
+    leaseMs: 60_000,
+    reconcileEveryMs: 100,
+    reconcileTries: 2,
+  });
+  expect(() => reconcilerSettingsOf({ DATABASE_URL })).toThrow("PROCESSOR_URL is not set");
 });
 
 test.each([

@@ -28,6 +28,7 @@ export async function build(directory: string, { keeper, logs, env, secrets, sig
     const late = sleep(BUILD_MS, null, { signal: limit.signal });
     const exit = await unlessAborted(signal, Promise.race([go.exited, late]));
     if (exit === null) throw new Error(`the build took longer than ${BUILD_MS / 1_000} s`);
+    if (exit.signal !== null) throw new Error(`the build was ended by ${exit.signal}`);
     if (exit.code !== 0) throw new Error(`the build failed; its last lines:\n${await lastLines(go.log)}`);
     return join(directory, "server");
   } finally {

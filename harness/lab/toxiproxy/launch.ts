@@ -57,7 +57,7 @@ async function untilReady(started: KeptProcess, port: number, signal: AbortSigna
   const end = performance.now() + READY_MS;
   for (;;) {
     try {
-      await versionAt(`http://127.0.0.1:${port}`, Math.max(1, end - performance.now()));
+      await versionAt(`http://127.0.0.1:${port}`, Math.max(1, Math.ceil(end - performance.now())));
       return isPortTaken(await lastLines(started.log)) ? "its port was taken" : null;
     } catch (error) {
       if (started.exit !== null) return `it ended with ${started.exit.signal ?? `exit code ${started.exit.code}`}`;

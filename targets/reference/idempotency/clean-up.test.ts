@@ -96,6 +96,19 @@ test("nothing goes whose retention is not over, nor a live claim, however old", 
   expect(await kept()).toEqual(["answered1", "failed1", "holder-died1", "live1"]);
 });
 
+test.each(["intent-recorded", "outcome-recorded"])(
+  "a key whose outcome is open stays until it is resolved: %s",
+  async (point) => {
+    const { pool } = database;
+    await keep("open", { state: "in_progress", leaseLeftMs: -60_000, retentionLeftMs: -60_000 });
+    await pool.query("update idempotency_keys set recovery_point = $1", [point]);
+    expect(await cleanUp(pool)).toBe(0);
+    expect(await kept()).toEqual(["open1"]);
+    await pool.query("update idempotency_keys set state = 'completed', recovery_point = 'completed'");
+    expect(await cleanUp(pool)).toBe(1);
+  },
+);
+
 test("what another session holds is left for the next time, without waiting", async () => {
   await keep("old", { ...over, count: 3 });
   const holder = await database.pool.connect();

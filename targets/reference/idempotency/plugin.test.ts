@@ -36,3 +36,28 @@ test.each(table)("%s, %d ms of lease left, retention over: %s, same request: %s 
   const record: KeyRecord = { requestHash: "hash", state, fencingToken: "1", leaseLeftMs, isExpired, answer: null };
   expect(decide(record, isSame ? "hash" : "other")).toBe(decision);
 });
+
+/** lease left in ms, same request: what becomes of an attempt when the processor may have been called and retention is over. */
+const open: [number, boolean, Decision][] = [
+  [500, true, "conflict"],
+  [500, false, "mismatch"],
+  [-500, true, "take-over"],
+  [-500, false, "mismatch"],
+];
+
+test.each(open)("outcome open, %d ms of lease left, same request: %s → %s", (leaseLeftMs, isSame, decision) => {
+  for (const recoveryPoint of ["intent-recorded", "outcome-recorded"] as const) {
+    const record: KeyRecord = {
+      requestHash: "hash",
+      state: "in_progress",
+      fencingToken: "1",
+      leaseLeftMs,
+      isExpired: true,
+      answer: null,
+      recoveryPoint,
+    };
+    expect(decide(record, isSame ? "hash" : "other")).toBe(decision);
+    // Once the key was freed, nothing is open any more.
+    expect(decide({ ...record, state: "failed_retryable" }, "other")).toBe("take-over");
+  }
+});

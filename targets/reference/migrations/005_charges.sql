@@ -23,7 +23,7 @@ alter table ledger add column charge text;
 
 create table receipts (
   id uuid primary key default gen_random_uuid(),
-  ledger_id bigint not null references ledger,
+  ledger_id bigint not null,
   charge text not null,
   created_at timestamptz not null default clock_timestamp()
 );

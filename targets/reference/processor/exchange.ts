@@ -38,7 +38,11 @@ export class Unanswered extends Error {
 
 /** Throws `Unanswered`. */
 export async function exchange({ url, timeoutMs }: Processor, { path, body, ...sent }: Sent): Promise<Answered> {
-  const request = httpRequest(`${url.replace(/\/$/, "")}${path}`, { ...sent, agent: false, signal: AbortSignal.timeout(timeoutMs) });
+  const request = httpRequest(`${url.replace(/\/$/, "")}${path}`, {
+    ...sent,
+    agent: false,
+    signal: AbortSignal.timeout(timeoutMs),
+  });
   let isConnected = false;
   request.once("socket", (socket) => socket.once("connect", () => (isConnected = true)));
   // Once its answer has begun, a failure shows where that is read; unheard here, it would end the process.
