@@ -10,30 +10,38 @@ const PHASE = "before-commit";
 const scenario: Scenario = {
   id: "acknowledged-once",
   title: "Success before a failing commit",
-  requirement: "A success is answered when it is committed: it took effect, its record says so, and whoever asks again gets it",
+  requirement:
+    "A success is answered when it is committed: it took effect, its record says so, and whoever asks again gets it",
   exercises: ["acknowledged-effect-exists", "atomic-record-and-effect", "replay-is-identical"],
   faulty: true,
 
   plan({ callers, endpoints, samples }) {
     const able = endpoints.filter(({ phases }) => phases.includes(PHASE));
+    const local = able.find(({ isDownstream }) => !isDownstream);
+    const downstream = able.find(({ isDownstream }) => isDownstream);
     if (able.length === 0) {
       return { skip: `no operation has a failpoint ${PHASE} (operations.<name>.failpoints in the target file)` };
     }
-    const named = (word: string): readonly AttemptPlan[] =>
-      able.flatMap(({ name }) =>
-        times(samples, (sample) => ({ operation: `${name}-${word}-${sample}`, endpoint: name, caller: callers[0] })),
-      );
-    const again = named("again");
+    const named = (endpoint: typeof local, word: string): readonly AttemptPlan[] =>
+      endpoint === undefined
+        ? []
+        : times(samples, (sample) => ({
+            operation: `${endpoint.name}-${word}-${sample}`,
+            endpoint: endpoint.name,
+            caller: callers[0],
+          }));
+    const again = [...named(local, "again"), ...named(downstream, "again")];
     return [
-      ...able.flatMap(({ name }) => struckOnce([...named("once"), ...again].filter(({ endpoint }) => endpoint === name))),
+      ...named(local, "once").flatMap((one) => struckAndRead([one])),
+      ...struckAndRead([...named(downstream, "once"), ...again]),
       { do: "persist", attempts: again },
       { do: "send", attempts: again },
     ];
   },
 };
 
-/** The books are read as soon as all have their answer: later, the next holder of a lease could be at work. */
-function struckOnce(plain: readonly AttemptPlan[]): readonly Step[] {
+/** The books are read at once: when a lease has passed since, whoever took over could be at work. */
+function struckAndRead(plain: readonly AttemptPlan[]): readonly Step[] {
   return [
     ...plain.reduceRight<readonly Step[]>(
       (steps, { operation }) => [

@@ -39,9 +39,7 @@ const scenario: Scenario = {
     const plain = times(context.samples * 2, (sample) => named(`s${sample}`));
     const resumed = interrupted(plain, [{ do: "persist", attempts: plain }]);
     return [
-      ...(endpoint.phases.includes(RECONCILING)
-        ? besideTheReconciler(named("reconciler"), leaseMs, resumed)
-        : resumed),
+      ...(endpoint.phases.includes(RECONCILING) ? besideTheReconciler(named("reconciler"), leaseMs, resumed) : resumed),
       { do: "wait", ms: AFTERMATH_MS },
       { do: "send", attempts: plain },
       { do: "observe" },

@@ -22,12 +22,7 @@ function now(): string {
   return `timestamptz '${new Date(Date.now() + hostAheadMs).toISOString()}'`;
 }
 
-function claim(
-  pool: Pool,
-  identity: KeyIdentity,
-  requestHash: string,
-  durations: Durations,
-): Promise<ClaimResult> {
+function claim(pool: Pool, identity: KeyIdentity, requestHash: string, durations: Durations): Promise<ClaimResult> {
   const statement = `
     with claimed as (
       insert into idempotency_keys (scope, key, request_hash, state, lease_expires_at, created_at, expires_at)

@@ -28,7 +28,11 @@ function locked(durations: Durations): Durations {
   return { ...durations, leaseMs: LOCK_MS };
 }
 
-async function completeUnderLock(pool: Pool, { scope, key }: Claim, effect: EffectInTransaction): Promise<StoredAnswer> {
+async function completeUnderLock(
+  pool: Pool,
+  { scope, key }: Claim,
+  effect: EffectInTransaction,
+): Promise<StoredAnswer> {
   return inTransaction(pool, async (transaction) => {
     const answer = await effect(transaction);
     await transaction.query(COMPLETE, [scope, key, answer.status, answer.headers, answer.body]);

@@ -7,9 +7,9 @@
  *
  * Why it looks right: it empties the list of open keys, and it is mostly right.
  */
-import { keepReconciling } from "../../reference/reconciling.ts";
 import { type AskResult, askProcessor } from "../../reference/processor/ask.ts";
 import type { Processor } from "../../reference/processor/exchange.ts";
+import { keepReconciling } from "../../reference/reconciling.ts";
 
 async function askOrGuess(processor: Processor, key: string): Promise<AskResult> {
   const result = await askProcessor(processor, key);

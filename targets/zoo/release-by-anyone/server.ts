@@ -13,7 +13,10 @@ import type { Claim } from "../../reference/idempotency/record.ts";
 import { serve } from "../../reference/serve.ts";
 
 async function releaseByKey(pool: Pool, { scope, key }: Claim): Promise<void> {
-  await pool.query("update idempotency_keys set state = 'failed_retryable' where scope = $1 and key = $2", [scope, key]);
+  await pool.query("update idempotency_keys set state = 'failed_retryable' where scope = $1 and key = $2", [
+    scope,
+    key,
+  ]);
 }
 
 await serve({ fail: releaseByKey });
