@@ -1,5 +1,6 @@
 /** Within retention the answer is there, also late in it; after it the key stands for a new operation, or for none. */
 import { type Answered, excerpt, firstSuccess, isMarkedReplay, isSuccess, name } from "../evidence/answers.ts";
+import { faultReach } from "../evidence/fault-reach.ts";
 import { ownGroups, requestOf } from "../evidence/key-scope.ts";
 import { deviation, isAboutItsKey } from "../evidence/owner.ts";
 import type { History, KeyGroup, Recorded } from "../history.ts";
@@ -54,13 +55,19 @@ function lateRetries(
   );
   const lostAt = lossOf(history, original, same);
   const meddledAt = firstOtherRequest(history, attempts, request);
-  return same.filter(
+  const late = same.filter(
     ({ invokedAt, completedAt }) =>
       invokedAt > start + retention / 2 &&
       completedAt < start + retention &&
       invokedAt <= lostAt &&
       completedAt < meddledAt,
   );
+  return late.filter((one) => isUndisturbed(history, original, one));
+}
+
+/** Between the two no fault was at work that explains the loss better than time does. */
+function isUndisturbed(history: History, { invokedAt }: Answered, late: Answered): boolean {
+  return faultReach(history).lastTouching({ ...late, invokedAt }) === null;
 }
 
 /** What another request under the key may have done to its answer is no work of time either. */
