@@ -1,8 +1,8 @@
 /** Within retention the answer is there, also late in it; after it the key stands for a new operation, or for none. */
 import { type Answered, excerpt, firstSuccess, isMarkedReplay, isSuccess, name } from "../evidence/answers.ts";
-import { faultReach } from "../evidence/fault-reach.ts";
 import { ownGroups, requestOf } from "../evidence/key-scope.ts";
 import { deviation, isAboutItsKey } from "../evidence/owner.ts";
+import { lastTouching, type Spans, spansOf } from "../evidence/spans.ts";
 import type { History, KeyGroup, Recorded } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
 import { type Micros, sameBody } from "../operation.ts";
@@ -18,12 +18,15 @@ export const retentionIsKept = {
   check(history: History) {
     const { retentionMs } = history.contract;
     if (retentionMs === "undocumented") return undocumented("the retention");
+    const faults = spansOf(history.faults);
     const violations: Violation[] = [];
     let checked = 0;
     for (const group of ownGroups(history)) {
       const original = firstSuccess(history, group.attempts);
       if (original === null) continue;
-      const late = lateRetries(history, group, original, retentionMs * 1000);
+      const late = lateRetries(history, group, original, retentionMs * 1000).filter((one) =>
+        isUndisturbed(faults, original, one),
+      );
       const after = laterOperations(history, group, original, retentionMs * 1000);
       checked += late.length + after.length;
       const found = firstLost(history, original, late) ?? firstWronglyTreated(history, original, after);
@@ -55,19 +58,18 @@ function lateRetries(
   );
   const lostAt = lossOf(history, original, same);
   const meddledAt = firstOtherRequest(history, attempts, request);
-  const late = same.filter(
+  return same.filter(
     ({ invokedAt, completedAt }) =>
       invokedAt > start + retention / 2 &&
       completedAt < start + retention &&
       invokedAt <= lostAt &&
       completedAt < meddledAt,
   );
-  return late.filter((one) => isUndisturbed(history, original, one));
 }
 
-/** Between the two no fault was at work that explains the loss better than time does. */
-function isUndisturbed(history: History, { invokedAt }: Answered, late: Answered): boolean {
-  return faultReach(history).lastTouching({ ...late, invokedAt }) === null;
+/** No fault was at work from the one to the other: it would explain a loss better than time does. */
+function isUndisturbed(faults: Spans, { invokedAt }: Answered, { completedAt }: Answered): boolean {
+  return lastTouching(faults, { invokedAt, completedAt }) === null;
 }
 
 /** What another request under the key may have done to its answer is no work of time either. */
