@@ -32,6 +32,7 @@ export function planContextOf(target: Target, running: RunningTarget, size: RunS
     canPause: running.powers.pause !== undefined,
     canKill: running.powers.kill !== undefined,
     hasDatabase: running.powers.database !== undefined,
+    canCrashDatabase: running.powers.database?.crash !== undefined,
     hasProcessor: running.powers.instruct !== undefined,
     links: running.links,
     callers: nonEmpty(Object.keys(file.callers)),

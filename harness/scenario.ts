@@ -47,6 +47,7 @@ export interface PlanContext {
   readonly canKill: boolean;
   /** The lab's database is the target's. */
   readonly hasDatabase: boolean;
+  readonly canCrashDatabase: boolean;
   /** The lab's processor is the target's. */
   readonly hasProcessor: boolean;
   /** Links that faults can touch, and for each of the others why they cannot. */
