@@ -347,7 +347,7 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
   [
     "a shell variable in the lab's spelling",
     { start: "start: { command: 'node ${HOME}/s.js ${port} ${postgres}', ready: GET / }" },
-    "2:19: start.command: found ${HOME}, which the lab does not provide, expected one of ${port}, ${http2Port}, ${replica}, ${postgres}, ${redis}; for a variable of the shell write $HOME",
+    "2:19: start.command: found ${HOME}, which the lab does not provide, expected one of ${port}, ${http2Port}, ${replica}, ${postgres}, ${redis}, ${processor}, ${failpoints}; for a variable of the shell write $HOME",
   ],
   [
     "a replica's name in prepare",
