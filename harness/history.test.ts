@@ -256,15 +256,15 @@ test("key records are known from the last reading, with its time", () => {
 test("a scenario is judged by the last reading of its own stage", () => {
   const [run, started, ...rest] = new HistorySketch().attempt({}, 0, 20).events();
   if (run === undefined || started?.type !== "scenario") throw new Error("sketch");
-  const faulty = { ...started, stage: "faulty" } as typeof started;
-  const read = (stage: "calm" | "faulty", reference: string): Event => ({
+  const faulty = { ...started, stage: "faulty-1" } as typeof started;
+  const read = (stage: "calm" | "faulty-1", reference: string): Event => ({
     type: "observed",
     at: 900_000,
     scenario: null,
     stage,
     books: { effects: [effect(reference)], records: [], quiet: true, failure: null },
   });
-  const [history] = historyOf([run, faulty, read("calm", "calm"), read("faulty", "op"), ...rest]).scenarios;
+  const [history] = historyOf([run, faulty, read("calm", "calm"), read("faulty-1", "op"), ...rest]).scenarios;
   expect(history?.effects.known && [...history.effects.value.keys()]).toEqual(["op"]);
 });
 
