@@ -4,7 +4,7 @@
  */
 import type { Cell } from "./fault-cells.ts";
 import type { InvariantId } from "./invariants/list.ts";
-import { isQuick, NO_SECOND_REPLICA, notItsTurn, type Place, placesAt, underAll, waitableLeaseMs } from "./plan.ts";
+import { NO_SECOND_REPLICA, notItsTurn, type Place, placesAt, underAll, waitableLeaseMs } from "./plan.ts";
 import type { AttemptPlan, Plan, PlanContext, Scenario, Step } from "./scenario.ts";
 
 export interface PhaseFaults {
@@ -142,7 +142,7 @@ function ofKind(struck: readonly Struck[], kind: Cell["kind"]): readonly Struck[
 
 function sampled(context: PlanContext, struck: readonly Struck[]): readonly Struck[] {
   const { random } = context;
-  if (!isQuick(context)) return struck;
+  if (!context.takesTurns) return struck;
   return struck
     .map((one) => ({ one, order: random.next() }))
     .sort((one, other) => one.order - other.order)
