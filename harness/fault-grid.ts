@@ -89,7 +89,9 @@ function stepsAt(struck: readonly Struck[], leaseMs: number, before: PhaseFaults
   const all = [...alone, ...held, ...own].map(({ plan }) => plan);
   return [
     ...(before?.(all, leaseMs) ?? []),
-    ...alone.flatMap((one) => under([one], leaseMs, [{ do: "send", attempts: [first(one, STRUCK_REPLICA)] }])),
+    ...alone.flatMap((one) =>
+      under([one], leaseMs, [{ do: "send", attempts: [first(one, STRUCK_REPLICA)] }, { do: "observe" }]),
+    ),
     ...under([...held, ...own], leaseMs, [
       { do: "start", attempts: held.map((one) => first(one, STRUCK_REPLICA)) },
       { do: "start", attempts: own.map((one) => first(one, OTHER_REPLICA)) },
