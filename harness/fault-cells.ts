@@ -64,7 +64,7 @@ export const sessionsEnded: Cell = {
 export const databaseCrashed: Cell = {
   name: "the database crashes and recovers",
   kind: "alone",
-  isPossible: ({ hasDatabase }) => hasDatabase,
+  isPossible: ({ canCrashDatabase }) => canCrashDatabase,
   step: (at) => ({ fault: "database-crash", at }),
 };
 

@@ -4,7 +4,8 @@
  */
 import type { Cell } from "./fault-cells.ts";
 import type { InvariantId } from "./invariants/list.ts";
-import type { AttemptPlan, Endpoint, Plan, PlanContext, Scenario, Step } from "./scenario.ts";
+import { NO_SECOND_REPLICA, notItsTurn, type Place, placesAt, underAll, waitableLeaseMs } from "./plan.ts";
+import type { AttemptPlan, Plan, PlanContext, Scenario, Step } from "./scenario.ts";
 
 export interface PhaseFaults {
   /** The scenario's id. */
@@ -28,12 +29,8 @@ const STRUCK_REPLICA = 0;
 const OTHER_REPLICA = 1;
 /** Time for a zombie to finish what it can still finish. */
 const AFTERMATH_MS = 400;
-const LEASE_MS_MAX = 10_000;
 /** A quick run strikes each phase with so many of the cells that are felt by others. */
 const QUICK_CELLS = 2;
-/** As many samples as a quick run takes. */
-const QUICK_SAMPLES = 2;
-const QUICK_TURNS = 4;
 
 const EXERCISES: readonly InvariantId[] = ["at-most-one-effect", "acknowledged-effect-exists", "every-key-resolves"];
 
@@ -58,24 +55,18 @@ interface Struck {
 }
 
 function planOf(context: PlanContext, { phases, cells, before, usesLinks, turn }: PhaseFaults): Plan {
-  const { leaseMs } = context.contract;
-  if (turn !== undefined && isQuick(context) && (context.seed + turn) % QUICK_TURNS !== 0) {
-    return { skip: `a quick run plays one in ${QUICK_TURNS} of the fault phases; the seed says which` };
-  }
+  const isLeftOut = turn === undefined ? null : notItsTurn(context, turn);
+  if (isLeftOut !== null) return isLeftOut;
   const places = placesOf(context, phases);
   if (places.length === 0) return { skip: noPlace(phases) };
   if (usesLinks && typeof context.links.client === "object") return context.links.client;
-  if (context.replicas < 2) return { skip: "a takeover needs a second replica (start.replicas)" };
-  if (leaseMs === "undocumented") return { skip: "the contract leaves the lease undocumented" };
-  if (leaseMs > LEASE_MS_MAX) {
-    return {
-      skip: `the lease is ${leaseMs} ms and is not waited for; give the target one of ${LEASE_MS_MAX} ms or less`,
-    };
-  }
-  const struck = places.flatMap(([endpoint, phase]) =>
+  if (context.replicas < 2) return NO_SECOND_REPLICA;
+  const leaseMs = waitableLeaseMs(context);
+  if (typeof leaseMs !== "number") return leaseMs;
+  const struck = places.flatMap(({ endpoint, phase }) =>
     cells
       .filter((cell) => cell.isPossible(context, endpoint))
-      .map((cell): Struck => ({ cell, phase, plan: planned(context, endpoint, phase, cell) })),
+      .map((cell): Struck => ({ cell, phase, plan: planned(context, { endpoint, phase }, cell) })),
   );
   if (struck.length === 0) return { skip: "none of the faults can strike this target" };
   const chosen = [...sampled(context, ofKind(struck, "alone")), ...ofKind(struck, "held"), ...ofKind(struck, "own")];
@@ -98,7 +89,9 @@ function stepsAt(struck: readonly Struck[], leaseMs: number, before: PhaseFaults
   const all = [...alone, ...held, ...own].map(({ plan }) => plan);
   return [
     ...(before?.(all, leaseMs) ?? []),
-    ...alone.flatMap((one) => under([one], leaseMs, [{ do: "send", attempts: [first(one, STRUCK_REPLICA)] }])),
+    ...alone.flatMap((one) =>
+      under([one], leaseMs, [{ do: "send", attempts: [first(one, STRUCK_REPLICA)] }, { do: "observe" }]),
+    ),
     ...under([...held, ...own], leaseMs, [
       { do: "start", attempts: held.map((one) => first(one, STRUCK_REPLICA)) },
       { do: "start", attempts: own.map((one) => first(one, OTHER_REPLICA)) },
@@ -120,21 +113,19 @@ function first({ plan }: Struck, replica: number): AttemptPlan {
 
 /** The steps with all these faults at work or armed. */
 function under(struck: readonly Struck[], leaseMs: number, steps: readonly Step[]): readonly Step[] {
-  return struck.reduceRight<readonly Step[]>(
-    (inner, { cell, phase, plan }) => [
-      { do: "during", fault: cell.step({ operation: plan.operation, phase, pass: 1 }, leaseMs), steps: inner },
-    ],
+  return underAll(
+    struck.map(({ cell, phase, plan }) => cell.step({ operation: plan.operation, phase, pass: 1 }, leaseMs)),
     steps,
   );
 }
 
-type Place = readonly [endpoint: Endpoint, phase: string];
-
 function placesOf(context: PlanContext, phases: PhaseFaults["phases"]): readonly Place[] {
   if (phases === "anywhere") {
-    return context.endpoints.filter(({ isDownstream }) => isDownstream).map((endpoint) => [endpoint, "anywhere"]);
+    return context.endpoints
+      .filter(({ isDownstream }) => isDownstream)
+      .map((endpoint) => ({ endpoint, phase: "anywhere" }));
   }
-  return phases.flatMap((phase) => endpointsWith(context, phase).map((endpoint): Place => [endpoint, phase]));
+  return placesAt(context, phases);
 }
 
 function noPlace(phases: PhaseFaults["phases"]): string {
@@ -143,17 +134,7 @@ function noPlace(phases: PhaseFaults["phases"]): string {
     : `no operation has a failpoint ${phases.join(" or ")} (operations.<name>.failpoints in the target file)`;
 }
 
-/** One of the endpoints that pass the same phases stands for the others. */
-function endpointsWith({ endpoints }: PlanContext, phase: string): readonly Endpoint[] {
-  const byPhases = new Map<string, Endpoint>();
-  for (const endpoint of endpoints) {
-    const all = endpoint.phases.join(" ");
-    if (endpoint.phases.includes(phase) && !byPhases.has(all)) byPhases.set(all, endpoint);
-  }
-  return [...byPhases.values()];
-}
-
-function planned({ callers }: PlanContext, endpoint: Endpoint, phase: string, { name }: Cell): AttemptPlan {
+function planned({ callers }: PlanContext, { endpoint, phase }: Place, { name }: Cell): AttemptPlan {
   return { operation: `${endpoint.name} ${phase}: ${name}`, endpoint: endpoint.name, caller: callers[0] };
 }
 
@@ -161,13 +142,9 @@ function ofKind(struck: readonly Struck[], kind: Cell["kind"]): readonly Struck[
   return struck.filter(({ cell }) => cell.kind === kind);
 }
 
-function isQuick({ samples }: PlanContext): boolean {
-  return samples <= QUICK_SAMPLES;
-}
-
 function sampled(context: PlanContext, struck: readonly Struck[]): readonly Struck[] {
   const { random } = context;
-  if (!isQuick(context)) return struck;
+  if (!context.takesTurns) return struck;
   return struck
     .map((one) => ({ one, order: random.next() }))
     .sort((one, other) => one.order - other.order)

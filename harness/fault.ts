@@ -118,8 +118,8 @@ export interface Powers {
 
 export interface DatabasePowers {
   endSessions(): Promise<void>;
-  /** The cure resolves when it has recovered. */
-  crash(): Promise<Cure>;
+  /** Only of a server of the lab's own. The cure resolves when it has recovered. */
+  crash?(): Promise<Cure>;
 }
 
 export interface FaultyLink {

@@ -1,5 +1,6 @@
 /** The few pieces that plans are put together from. */
 import type { Gate } from "./event.ts";
+import type { FaultStep } from "./fault.ts";
 import type { AttemptPlan, Endpoint, PlanContext, Step } from "./scenario.ts";
 
 /** In a key: a text that is unique to the run and the scenario, of `naming.ts`'s twelve characters. */
@@ -48,3 +49,47 @@ export function slowEndpoint({ endpoints }: PlanContext): (Endpoint & { readonly
 export const NO_SLOW = {
   skip: "the target file names no way to make a handler slow (operations.<name>.slow)",
 } as const;
+
+const QUICK_TURNS = 4;
+
+/** A quick run plays only some of the scenarios with faults; null: this one is among them. */
+export function notItsTurn(context: PlanContext, turn: number): { readonly skip: string } | null {
+  if (!context.takesTurns || (context.seed + turn) % QUICK_TURNS === 0) return null;
+  return { skip: `a quick run plays one in ${QUICK_TURNS} of these scenarios; the seed says which` };
+}
+
+/** A longer lease is not waited for. */
+const LEASE_MS_MAX = 10_000;
+
+/** The lease, where a run can wait until it is over. */
+export function waitableLeaseMs({ contract: { leaseMs } }: PlanContext): number | { readonly skip: string } {
+  if (leaseMs === "undocumented") return { skip: "the contract leaves the lease undocumented" };
+  if (leaseMs <= LEASE_MS_MAX) return leaseMs;
+  return {
+    skip: `the lease is ${leaseMs} ms and is not waited for; give the target one of ${LEASE_MS_MAX} ms or less`,
+  };
+}
+
+export const NO_SECOND_REPLICA = { skip: "a takeover needs a second replica (start.replicas)" } as const;
+
+/** Every place of an operation at one of the phases; one of the endpoints that pass the same phases stands for the others. */
+export function placesAt({ endpoints }: PlanContext, phases: readonly string[]): readonly Place[] {
+  return phases.flatMap((phase) => {
+    const byPhases = new Map<string, Place>();
+    for (const endpoint of endpoints) {
+      const all = endpoint.phases.join(" ");
+      if (endpoint.phases.includes(phase) && !byPhases.has(all)) byPhases.set(all, { endpoint, phase });
+    }
+    return [...byPhases.values()];
+  });
+}
+
+export interface Place {
+  readonly endpoint: Endpoint;
+  readonly phase: string;
+}
+
+/** The steps with all these faults at work or armed, the first one outermost. */
+export function underAll(faults: readonly FaultStep[], steps: readonly Step[]): readonly Step[] {
+  return faults.reduceRight<readonly Step[]>((inner, fault) => [{ do: "during", fault, steps: inner }], steps);
+}

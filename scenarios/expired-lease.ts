@@ -1,11 +1,10 @@
 /**
- * The holder of a key stops in mid-work and outlives its lease. Others take over; then it wakes up, a
- * zombie that still believes the key is its own.
+ * The holder of a key stops in mid-work and outlives its lease. Duplicates come at once while the lease runs, and
+ * again when it is over: others take over. Then the holder wakes up, a zombie that still believes the key is its own.
  */
-import { copies, NO_SLOW, slowEndpoint, times } from "../harness/plan.ts";
+import { copies, NO_SECOND_REPLICA, NO_SLOW, slowEndpoint, times, waitableLeaseMs } from "../harness/plan.ts";
 import type { AttemptPlan, PlanContext, Scenario, Step } from "../harness/scenario.ts";
 
-const LEASE_MS_MAX = 10_000;
 const PAUSED_REPLICA = 0;
 const OTHER_REPLICA = 1;
 /** A pause takes as long as the lease, so each is used for many keys. */
@@ -29,16 +28,11 @@ const scenario: Scenario = {
 
   plan(context) {
     const endpoint = slowEndpoint(context);
-    const { leaseMs } = context.contract;
     if (endpoint === null) return NO_SLOW;
     if (!context.canPause) return { skip: "only a target that the harness starts can be paused (start)" };
-    if (context.replicas < 2) return { skip: "a takeover needs a second replica (start.replicas)" };
-    if (leaseMs === "undocumented") return { skip: "the contract leaves the lease undocumented" };
-    if (leaseMs > LEASE_MS_MAX) {
-      return {
-        skip: `the lease is ${leaseMs} ms and is not waited for; give the target one of ${LEASE_MS_MAX} ms or less`,
-      };
-    }
+    if (context.replicas < 2) return NO_SECOND_REPLICA;
+    const leaseMs = waitableLeaseMs(context);
+    if (typeof leaseMs !== "number") return leaseMs;
     return times(Math.ceil(context.samples / 2), (pause) =>
       onePause(context, pause, endpoint.name, endpoint.slowMs, leaseMs),
     ).flat();
@@ -70,8 +64,8 @@ function onePause(
       do: "during",
       fault: { fault: "pause-replica", replica: PAUSED_REPLICA },
       steps: [
-        // Told to wait: the proof that the holder had the key when it stopped.
-        { do: "send", attempts: elsewhere },
+        // All told to wait: the proof that the holder had the key when it stopped, and still has it.
+        { do: "burst", gate: "last-body-byte", attempts: elsewhere.flatMap((plan) => copies(RACERS_PER_KEY, plan)) },
         { do: "send", attempts: control },
         { do: "wait", ms: leaseMs },
         { do: "burst", gate: "last-body-byte", attempts: elsewhere.flatMap((plan) => copies(RACERS_PER_KEY, plan)) },

@@ -67,7 +67,7 @@ async function runOnce(path: string | undefined, options: Options): Promise<numb
   const progress = progressOn(process.stderr);
   const signal = interruption();
   const directory = resolve(options.reportDir);
-  const size = sizeOf(options);
+  const size = sizeOf(options, options.only === undefined);
   const source = sourceOf(target, path, options);
   const judgement = await run(target, scenarios, invariants, {
     size,

@@ -46,7 +46,8 @@ async function leftOfContainers(): Promise<readonly string[]> {
 describe.runIf(hasEngine)("with a Docker engine", () => {
   test("PostgreSQL runs in a container of the run's own, with its log, and ends with the run", async () => {
     const keeper = new Keeper();
-    const { url } = await startPostgres(keeper, logs, { ...OPTIONS, database: { kind: "container" } });
+    const { url, mayBeKilled } = await startPostgres(keeper, logs, { ...OPTIONS, database: { kind: "container" } });
+    expect(mayBeKilled).toBe(false);
     const client = new pg.Client({ connectionString: url });
     await client.connect();
     expect((await client.query("select current_database() as name, version()")).rows[0]).toMatchObject({

@@ -1,14 +1,18 @@
 /** What the lab can do to its own database while a target uses it. */
 import pg from "pg";
 import type { DatabasePowers } from "../fault.ts";
+import type { Postgres } from "./postgres.ts";
 
 const CONNECT_MS = 5_000;
 const RECOVERY_MS = 10_000;
 const BETWEEN_LOOKS_MS = 20;
 
-export function databasePowers(url: string): DatabasePowers {
+export function databasePowers({ url, mayBeKilled }: Postgres): DatabasePowers {
+  const powers: DatabasePowers = { endSessions: () => withSession(url, (session) => session.query(END_SESSIONS)) };
+  // The number of a backend elsewhere is the number of something else here.
+  if (!mayBeKilled) return powers;
   return {
-    endSessions: () => withSession(url, (session) => session.query(END_SESSIONS)),
+    ...powers,
     crash: async () => {
       await crash(url);
       return () => recovered(url);

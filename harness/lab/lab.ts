@@ -16,7 +16,7 @@ import { Failpoints } from "./failpoints.ts";
 import { Keeper } from "./keeper.ts";
 import { Links } from "./links.ts";
 import { namesIn } from "./names.ts";
-import { startPostgres } from "./postgres.ts";
+import { type Postgres, startPostgres } from "./postgres.ts";
 import { Processor } from "./processor/processor.ts";
 import { startRedis } from "./redis.ts";
 import { type Replica, startReplicas } from "./replicas.ts";
@@ -83,7 +83,7 @@ export class Lab implements AsyncDisposable {
 
 /** What the lab provides beside the target. */
 interface Services {
-  readonly postgres: string | null;
+  readonly postgres: Postgres | null;
   readonly processor: Processor | null;
   readonly failpoints: Failpoints | null;
   readonly redis: string | null;
@@ -100,7 +100,7 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
   options.signal.throwIfAborted();
   const { ended } = services;
   if (file.start === undefined) {
-    return withLinks({ ...alreadyRunning(file), postgres: services.postgres, ended }, services);
+    return withLinks({ ...alreadyRunning(file), postgres: services.postgres?.url ?? null, ended }, services);
   }
   options.onStep(`starting ${file.start.replicas} replica(s) of ${file.name}`);
   const ways = await waysOf(services, file.start.replicas);
@@ -123,7 +123,7 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
     ...alreadyRunning(file),
     urls: replicas.map(({ url }) => url),
     http2Urls: replicas.flatMap(({ http2Url }) => (http2Url === null ? [] : [http2Url])),
-    postgres: services.postgres,
+    postgres: services.postgres?.url ?? null,
     processor: services.processor,
     failpoints: services.failpoints,
     powers: powersOver(replicas, services),
@@ -148,10 +148,10 @@ async function startServices(keeper: Keeper, file: TargetFile, options: LabOptio
       lacking = error.message;
     }
   }
-  let postgres: string | null = null;
+  let postgres: Postgres | null = null;
   if (needsPostgres(file)) {
     onStep("starting PostgreSQL");
-    postgres = (await startPostgres(keeper, logs, options)).url;
+    postgres = await startPostgres(keeper, logs, options);
   }
   options.signal.throwIfAborted();
   let redis: string | null = null;
@@ -170,7 +170,12 @@ function choiceOf(backend: Backend | undefined): string | undefined {
 }
 
 function namesOf({ postgres, processor, failpoints, redis }: Services): Record<string, string> {
-  const values = { postgres, redis, processor: processor?.url ?? null, failpoints: failpoints?.url ?? null };
+  const values = {
+    postgres: postgres?.url ?? null,
+    redis,
+    processor: processor?.url ?? null,
+    failpoints: failpoints?.url ?? null,
+  };
   return Object.fromEntries(Object.entries(values).filter((one): one is [string, string] => one[1] !== null));
 }
 
@@ -180,7 +185,7 @@ async function waysOf({ links, postgres, processor }: Services, replicas: number
   return Promise.all(
     Array.from({ length: replicas }, async (_, replica) => {
       const ways: Record<string, string> = {};
-      if (postgres !== null) ways["postgres"] = (await links.through("database", replica, new URL(postgres))).href;
+      if (postgres !== null) ways["postgres"] = (await links.through("database", replica, new URL(postgres.url))).href;
       if (processor !== null) {
         ways["processor"] = (await links.through("processor", replica, new URL(processor.url))).origin;
       }

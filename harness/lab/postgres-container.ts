@@ -27,5 +27,5 @@ export async function postgresInContainer(
     secrets: [...options.secrets, password],
   };
   const { host, port } = await startContainer(keeper, logs, request, options);
-  return { url: `postgres://postgres:${password}@${host}:${port}/idemproof` };
+  return { url: `postgres://postgres:${password}@${host}:${port}/idemproof`, mayBeKilled: false };
 }

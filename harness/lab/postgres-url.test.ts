@@ -66,6 +66,12 @@ test("each run has a database of its own, and it is dropped even while sessions 
   await session.end().catch(() => undefined);
 });
 
+test("only the run's own server may be killed", async () => {
+  await using one = new Keeper();
+  expect(await onServer(server, one)).toMatchObject({ mayBeKilled: false });
+  expect(await startPostgres(one, logs)).toMatchObject({ mayBeKilled: true });
+});
+
 test("the rest of the URL is kept", async () => {
   await using one = new Keeper();
   const { url } = await onServer(`${server}postgres?options=-c%20statement_timeout%3D7s`, one);

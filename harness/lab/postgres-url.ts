@@ -43,7 +43,7 @@ export async function postgresOnServer(
     });
     // Sessions on template1 would be in the way of a copy of it.
     await client.query(`create database ${name} template template0`);
-    return { url: withDatabase(url, name) };
+    return { url: withDatabase(url, name), mayBeKilled: false };
   } catch (error) {
     signal.throwIfAborted();
     throw new Failure(

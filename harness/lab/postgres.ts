@@ -26,6 +26,11 @@ const CONNECTIONS_MAX = 200;
 export interface Postgres {
   /** Of a database that only this run uses. */
   readonly url: string;
+  /**
+   * Do its server's processes belong to the run, under the ids that the server gives? Otherwise an id is that of
+   * another process on this machine, or the server is one that others use: it must not be killed.
+   */
+  readonly mayBeKilled: boolean;
 }
 
 export interface ServiceOptions {
@@ -74,7 +79,7 @@ async function embeddedPostgres(keeper: Keeper, logs: string, { secrets, signal 
     const port = await freePort();
     const server = await cluster.run("postgres", ["-D", cluster.data, "-p", String(port), ...settings]);
     try {
-      return { url: await createDatabase(port, server, cluster, signal) };
+      return { url: await createDatabase(port, server, cluster, signal), mayBeKilled: true };
     } catch (error) {
       signal.throwIfAborted();
       const lines = await lastLines(cluster.log);
