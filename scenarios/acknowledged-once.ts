@@ -30,12 +30,13 @@ const scenario: Scenario = {
             endpoint: endpoint.name,
             caller: callers[0],
           }));
-    const again = [...named(local, "again"), ...named(downstream, "again")];
     return [
       ...named(local, "once").flatMap((one) => struckAndRead([one])),
-      ...struckAndRead([...named(downstream, "once"), ...again]),
-      { do: "persist", attempts: again },
-      { do: "send", attempts: again },
+      ...[local, downstream].flatMap((endpoint) => {
+        const again = named(endpoint, "again");
+        return [...struckAndRead(again), { do: "persist", attempts: again }, { do: "send", attempts: again }] as const;
+      }),
+      ...struckAndRead(named(downstream, "once")),
     ];
   },
 };

@@ -15,6 +15,7 @@ const WITH_RECONCILER: readonly string[] = ["reconciler-guesses"];
 const WITHOUT_FAULTS: readonly string[] = [
   "check-then-act",
   "claim-without-lease",
+  "lease-shorter-than-work",
   "no-fingerprint",
   "original-headers-lost",
   "process-local-store",

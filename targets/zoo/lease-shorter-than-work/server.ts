@@ -16,11 +16,11 @@ import { takeOver } from "../../reference/idempotency/take-over.ts";
 import { serve } from "../../reference/serve.ts";
 
 /** The usual work takes 20 ms. */
-const LOCK_MS = 150;
+const LOCK_MS = 200;
 
 const COMPLETE = `
   update idempotency_keys
-  set state = 'completed', recovery_point = 'completed', held_since = null,
+  set state = 'completed', recovery_point = 'completed',
     response_status = $3, response_headers = $4, response_body = $5
   where scope = $1 and key = $2`;
 
