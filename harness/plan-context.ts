@@ -31,6 +31,8 @@ export function planContextOf(target: Target, running: RunningTarget, size: RunS
     replicas: running.urls.length,
     canPause: running.powers.pause !== undefined,
     canKill: running.powers.kill !== undefined,
+    canSkewClock: running.powers.skewedClock !== undefined,
+    canRedeploy: running.powers.redeployed !== undefined,
     hasDatabase: running.powers.database !== undefined,
     hasProcessor: running.powers.instruct !== undefined,
     links: running.links,

@@ -82,12 +82,11 @@ class Player {
         }
         return;
       case "start":
-        this.#started.push(
-          this.#fire(
-            step.attempts.map((plan) => this.#builder.build(plan)),
-            "none",
-          ),
-        );
+        if (step.until === "final") this.#started.push(...step.attempts.map((plan) => this.#persist(plan)));
+        else {
+          const built = step.attempts.map((plan) => this.#builder.build(plan));
+          this.#started.push(this.#fire(built, "none"));
+        }
         return;
       case "join":
         return this.join();
