@@ -19,6 +19,7 @@ const placed = faultsAt({
   phases: ["claimed", "intent-recorded", "before-completion", "before-commit"],
   when: "that the database reports",
   cells: databaseErrorCells,
+  together: true,
 });
 
 const scenario: Scenario = {
