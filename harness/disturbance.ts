@@ -20,7 +20,7 @@ export interface DisturbanceOptions {
   readonly namesOf: (operation: string) => Named;
 }
 
-/** How long a fault is still waited for to strike when the steps under it are over. */
+/** How long a fault is waited for to strike. */
 const STRIKE_MS = 2_000;
 
 export class Disturbance {
@@ -52,10 +52,18 @@ export class Disturbance {
     return disturbance;
   }
 
+  /** Settles when it has struck, or could have. */
+  async struck(): Promise<void> {
+    // The client may have given up while its request was still on the way to the phase.
+    const timer = new AbortController();
+    const tooLong = sleep(STRIKE_MS, undefined, { ref: false, signal: timer.signal }).catch(() => undefined);
+    await Promise.race([this.#struck, tooLong]);
+    timer.abort();
+  }
+
   /** `outcomes`: of the attempts that went through the client's link meanwhile. */
   async heal(outcomes: readonly Outcome[]): Promise<void> {
-    // The client may have given up while its request was still on the way to the phase.
-    await Promise.race([this.#struck, sleep(STRIKE_MS, undefined, { ref: false })]);
+    await this.struck();
     this.#disarm();
     try {
       if (this.#injected !== null) await this.#cure(await this.#injected, outcomes);

@@ -48,7 +48,8 @@ class Player {
   #faults = 0;
   /** How attempts ended that went through the client's link, in order. */
   readonly #throughLink: Outcome[] = [];
-  #faultsAtWork = 0;
+  /** Those around the step that is played, the innermost last. */
+  readonly #disturbances: Disturbance[] = [];
   #lostWeight = 0;
 
   constructor(stage: Stage, scenario: string) {
@@ -100,6 +101,9 @@ class Player {
       case "wait":
         await sleep(step.ms, undefined, { signal: this.#stage.signal });
         return;
+      case "until-struck":
+        await Promise.all(this.#disturbances.map((disturbance) => disturbance.struck()));
+        return;
       case "observe":
         return this.#observe();
     }
@@ -150,14 +154,14 @@ class Player {
       step: fault,
       namesOf: (operation) => this.#builder.namesOf(operation),
     });
-    this.#faultsAtWork += 1;
+    this.#disturbances.push(disturbance);
     const before = this.#throughLink.length;
     if (fault.at !== undefined) this.#builder.place(fault.at.operation);
     try {
       await this.play(steps);
     } finally {
       await disturbance.heal(this.#throughLink.slice(before));
-      this.#faultsAtWork -= 1;
+      this.#disturbances.pop();
     }
   }
 
@@ -191,7 +195,7 @@ class Player {
 
   #weigh(outcome: Outcome): void {
     if (outcome.kind === "responded") this.#lostWeight = 0;
-    else if (this.#faultsAtWork > 0 || isOwnDoing(outcome)) return;
+    else if (this.#disturbances.length > 0 || isOwnDoing(outcome)) return;
     else this.#lostWeight += outcome.kind === "indeterminate" && outcome.reason === "timeout" ? TIMEOUT_WEIGHT : 1;
   }
 

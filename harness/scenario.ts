@@ -96,6 +96,8 @@ export type Step =
   /** Healed in a `finally`. */
   | { readonly do: "during"; readonly fault: FaultStep; readonly steps: readonly Step[] }
   | { readonly do: "wait"; readonly ms: number }
+  /** Until every fault around has struck; not for ever, since one that never strikes says so itself. */
+  | { readonly do: "until-struck" }
   /** Read the books now. */
   | { readonly do: "observe" };
 

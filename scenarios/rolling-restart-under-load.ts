@@ -2,7 +2,7 @@
  * A deployment: one replica after the other is asked to end and comes back, once in good order and once killed,
  * while clients with many different operations retry until they have their answers.
  */
-import { copies, NO_SECOND_REPLICA, notItsTurn, slowEndpoint, times, waitableLeaseMs } from "../harness/plan.ts";
+import { NO_SECOND_REPLICA, notItsTurn, slowEndpoint, times, waitableLeaseMs } from "../harness/plan.ts";
 import type { AttemptPlan, PlanContext, Scenario, Step } from "../harness/scenario.ts";
 
 const TURN = 13;
@@ -34,9 +34,9 @@ const scenario: Scenario = {
         // Some are in mid-work by then.
         { do: "wait", ms: AWAY_MS },
         { do: "during", fault: { fault, replica }, steps: [{ do: "wait", ms: AWAY_MS }] },
+        { do: "join" },
+        { do: "send", attempts: plans },
       ]),
-      { do: "join" },
-      { do: "send", attempts: waves.flatMap(({ plans }) => plans) },
       { do: "observe" },
     ];
   },
@@ -52,10 +52,10 @@ function wave({ endpoints, callers }: PlanContext, name: string): readonly Attem
 
 /** Each client has a second one of the same operation, which asks to be served slowly where that can be asked for. */
 function slowly(context: PlanContext, plans: readonly AttemptPlan[]): readonly AttemptPlan[] {
-  const endpoint = slowEndpoint(context);
+  const slow = slowEndpoint(context);
   return plans
-    .filter((plan) => plan.endpoint === endpoint?.name)
-    .flatMap((plan) => copies(1, { ...plan, condition: "slow" as const }));
+    .filter(({ endpoint }) => endpoint === slow?.name)
+    .map((plan): AttemptPlan => ({ ...plan, condition: "slow" }));
 }
 
 export default scenario;

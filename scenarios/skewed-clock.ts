@@ -60,18 +60,16 @@ const scenario: Scenario = {
     const heldRight = many("held-by-the-right");
     const heldWrong = many("held-by-the-wrong");
     const frozen = many("frozen-on-the-wrong");
-    const all = [...before, ...heldRight, ...heldWrong, ...frozen];
+    const held = [...on(WRONG_REPLICA, heldRight), ...on(RIGHT_REPLICA, heldWrong)];
     const steps: readonly Step[] = [
       // In flight on one, asked for on the other; then the other way round.
       { do: "start", attempts: [...on(RIGHT_REPLICA, slow(heldRight)), ...on(WRONG_REPLICA, slow(heldWrong))] },
       { do: "wait", ms: Math.ceil(endpoint.slowMs / 3) },
-      {
-        do: "burst",
-        gate: "last-body-byte",
-        attempts: [...on(WRONG_REPLICA, heldRight), ...on(RIGHT_REPLICA, heldWrong)],
-      },
-      { do: "persist", attempts: [...on(WRONG_REPLICA, heldRight), ...on(RIGHT_REPLICA, heldWrong)] },
+      { do: "burst", gate: "last-body-byte", attempts: held },
+      { do: "persist", attempts: held },
       { do: "join" },
+      { do: "wait", ms: CLEANER_MS },
+      { do: "send", attempts: [...before, ...held] },
       ...times(
         isQuick(context) ? 1 : BURSTS,
         (round): Step => ({
@@ -89,13 +87,11 @@ const scenario: Scenario = {
         steps: [{ do: "persist", attempts: on(RIGHT_REPLICA, frozen) }, { do: "observe" }],
       },
       { do: "join" },
-      { do: "wait", ms: CLEANER_MS },
-      { do: "send", attempts: [...on(WRONG_REPLICA, all), ...on(RIGHT_REPLICA, all)] },
+      { do: "send", attempts: [...on(WRONG_REPLICA, frozen), ...on(RIGHT_REPLICA, frozen)] },
     ];
     return [
       { do: "send", attempts: before },
       { do: "during", fault: { fault: "skewed-clock", replica: WRONG_REPLICA }, steps },
-      { do: "send", attempts: all },
       { do: "observe" },
     ];
   },
