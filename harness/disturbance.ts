@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Event } from "./event.ts";
 import { Failure } from "./fail.ts";
-import { type Directive, type FaultStep, type Injected, LOSSY_FAULTS } from "./fault.ts";
-import { inject } from "./faults/list.ts";
+import { type Cure, type Directive, type FaultStep, type Injected, LOSSY_FAULTS, type Surroundings } from "./fault.ts";
+import { inject, prepare } from "./faults/list.ts";
 import type { Named } from "./naming.ts";
 import type { Micros, Outcome } from "./operation.ts";
 import type { Stage } from "./stage.ts";
@@ -20,12 +20,13 @@ export interface DisturbanceOptions {
   readonly namesOf: (operation: string) => Named;
 }
 
-/** How long a fault is still waited for to strike when the steps under it are over. */
+/** How long a fault is waited for to strike. */
 const STRIKE_MS = 2_000;
 
 export class Disturbance {
   readonly #options: DisturbanceOptions;
   #injected: Promise<Injected> | null = null;
+  #takeBack: Cure = async () => undefined;
   #replica: number | null;
   #disarm: () => void = () => undefined;
   #strikes: () => void = () => undefined;
@@ -40,18 +41,41 @@ export class Disturbance {
 
   static async begin(options: DisturbanceOptions): Promise<Disturbance> {
     const disturbance = new Disturbance(options);
-    if (options.step.at === undefined) await disturbance.#strike();
-    else disturbance.#arm(options.step.at);
+    disturbance.#takeBack = await prepare(options.step, disturbance.#surroundings());
+    try {
+      if (options.step.at === undefined) await disturbance.#strike();
+      else disturbance.#arm(options.step.at);
+    } catch (error) {
+      await disturbance.#takeBack();
+      throw error;
+    }
     return disturbance;
+  }
+
+  /** Settles when it has struck, or could have. */
+  async struck(): Promise<void> {
+    // The client may have given up while its request was still on the way to the phase.
+    const timer = new AbortController();
+    const tooLong = sleep(STRIKE_MS, undefined, { ref: false, signal: timer.signal }).catch(() => undefined);
+    await Promise.race([this.#struck, tooLong]);
+    timer.abort();
   }
 
   /** `outcomes`: of the attempts that went through the client's link meanwhile. */
   async heal(outcomes: readonly Outcome[]): Promise<void> {
-    // The client may have given up while its request was still on the way to the phase.
-    await Promise.race([this.#struck, sleep(STRIKE_MS, undefined, { ref: false })]);
+    await this.struck();
     this.#disarm();
-    if (this.#injected === null) return;
-    const struck = await (await this.#injected).heal();
+    try {
+      if (this.#injected !== null) await this.#cure(await this.#injected, outcomes);
+    } finally {
+      await this.#takeBack();
+    }
+  }
+
+  async #cure({ heal, isOver }: Injected, outcomes: readonly Outcome[]): Promise<void> {
+    // The cure of what is over is a disturbance of its own.
+    if (isOver) this.#record("injected");
+    const struck = await heal();
     this.#record("healed");
     if (struck === false || !this.#isFelt(outcomes)) this.#record("missed");
   }
@@ -74,20 +98,26 @@ export class Disturbance {
   }
 
   async #strike(): Promise<Directive> {
-    const { stage, step, namesOf } = this.#options;
+    const { stage, step } = this.#options;
     // From here on it may be felt; an attempt that it ends may end before the injection has returned.
     const from = stage.now();
-    this.#injected = inject(step, {
+    this.#injected = inject(step, this.#surroundings());
+    // Whoever waits for it under an armed fault is the one who heals it.
+    this.#injected.catch(() => undefined);
+    const { directive, isOver } = await this.#injected;
+    this.#record("injected", from);
+    if (isOver) this.#record("healed");
+    this.#strikes();
+    return directive ?? { do: "go" };
+  }
+
+  #surroundings(): Surroundings {
+    const { stage, namesOf } = this.#options;
+    return {
       powers: stage.running.powers,
       replica: this.#replica ?? 0,
       referenceOf: (operation) => namesOf(operation).reference,
-    });
-    // Whoever waits for it under an armed fault is the one who heals it.
-    this.#injected.catch(() => undefined);
-    const { directive } = await this.#injected;
-    this.#record("injected", from);
-    this.#strikes();
-    return directive ?? { do: "go" };
+    };
   }
 
   #record(state: Extract<Event, { type: "fault" }>["state"], from?: Micros): void {

@@ -2,7 +2,7 @@
  * The cells of the fault grid: what can strike an operation at a phase. A cell says how it is played, and what
  * the target and the lab must have for it.
  */
-import type { FaultStep, LinkName, NetworkFault, Placement, ProcessorBehaviour } from "./fault.ts";
+import type { DatabaseFault, FaultStep, LinkName, NetworkFault, Placement, ProcessorBehaviour } from "./fault.ts";
 import type { Endpoint, PlanContext } from "./scenario.ts";
 
 export interface Cell {
@@ -54,19 +54,22 @@ export const hanging: Cell = {
   step: (at) => ({ fault: "hang", at }),
 };
 
-export const sessionsEnded: Cell = {
-  name: "the database ends its sessions",
-  kind: "alone",
-  isPossible: ({ hasDatabase }) => hasDatabase,
-  step: (at) => ({ fault: "sessions-ended", at }),
+function databaseCell(fault: DatabaseFault, name: string): Cell {
+  return { name, kind: "alone", isPossible: ({ hasDatabase }) => hasDatabase, step: (at) => ({ fault, at }) };
+}
+
+export const sessionsEnded = databaseCell("sessions-ended", "the database ends its sessions");
+export const databaseCrashed: Cell = {
+  ...databaseCell("database-crash", "the database crashes and recovers"),
+  isPossible: ({ canCrashDatabase }) => canCrashDatabase,
 };
 
-export const databaseCrashed: Cell = {
-  name: "the database crashes and recovers",
-  kind: "alone",
-  isPossible: ({ canCrashDatabase }) => canCrashDatabase,
-  step: (at) => ({ fault: "database-crash", at }),
-};
+/** With what the database can refuse the next statement or the commit, while its connection stays. */
+export const databaseErrorCells: readonly Cell[] = [
+  databaseCell("serialization-failure", "the transaction cannot be serialized"),
+  databaseCell("deadlock", "the transaction is given up for a deadlock"),
+  databaseCell("statement-timeout", "the statement takes too long"),
+];
 
 /** Every fault that needs no network between the parts. */
 export const localCells: readonly Cell[] = [killed, frozen, delayed, failing, hanging, sessionsEnded, databaseCrashed];

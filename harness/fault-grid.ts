@@ -18,6 +18,8 @@ export interface PhaseFaults {
   readonly usesLinks?: boolean;
   /** Quick runs play one in several, and the seed says which. Default: they play it always. */
   readonly turn?: number;
+  /** So quickly struck that all phases of an operation are played together. Default: one phase after the other. */
+  readonly together?: boolean;
   /** What brings the operations so far that their next attempt passes the phase. Default: nothing. */
   readonly before?: (operations: readonly AttemptPlan[], leaseMs: number) => readonly Step[];
 }
@@ -54,7 +56,8 @@ interface Struck {
   readonly plan: AttemptPlan;
 }
 
-function planOf(context: PlanContext, { phases, cells, before, usesLinks, turn }: PhaseFaults): Plan {
+function planOf(context: PlanContext, faults: PhaseFaults): Plan {
+  const { phases, cells, before, usesLinks, turn, together = before !== undefined } = faults;
   const isLeftOut = turn === undefined ? null : notItsTurn(context, turn);
   if (isLeftOut !== null) return isLeftOut;
   const places = placesOf(context, phases);
@@ -72,7 +75,7 @@ function planOf(context: PlanContext, { phases, cells, before, usesLinks, turn }
   const chosen = [...sampled(context, ofKind(struck, "alone")), ...ofKind(struck, "held"), ...ofKind(struck, "own")];
   // Some at a time: a key is to be final before its retention is over. What has to be brought to the phase first has
   // less of it left.
-  const groupOf = ({ phase, plan }: Struck): string => (before === undefined ? phase : plan.endpoint);
+  const groupOf = ({ phase, plan }: Struck): string => (together ? plan.endpoint : phase);
   const groups = new Set(chosen.map(groupOf));
   return [...groups].flatMap((group) => {
     const ofGroup = chosen.filter((one) => groupOf(one) === group);

@@ -46,7 +46,14 @@ export const LOSSY_FAULTS: readonly NetworkFault[] = [
 ];
 
 /** What can fail in the database. */
-export const DATABASE_FAULTS = ["sessions-ended", "database-crash"] as const;
+export const DATABASE_FAULTS = [
+  "sessions-ended",
+  "database-crash",
+  "serialization-failure",
+  "deadlock",
+  "statement-timeout",
+  "connections-exhausted",
+] as const;
 export type DatabaseFault = (typeof DATABASE_FAULTS)[number];
 
 export type FaultStep = (
@@ -54,6 +61,12 @@ export type FaultStep = (
   { readonly fault: "pause-replica" }
   /** The replica is killed (SIGKILL) and started again when healed. */
   | { readonly fault: "kill-replica" }
+  /** The replica is asked to end (SIGTERM), as a deployment does, and started again when healed. */
+  | { readonly fault: "stop-replica" }
+  /** The replica is started again as another version (`start.redeploy`); healed: as this one. */
+  | { readonly fault: "redeploy" }
+  /** The replica is started again with a clock that is wrong by a day and more; healed: with the right one. */
+  | { readonly fault: "skewed-clock" }
   /** The process itself waits, fails or stands still at the phase. These are placed, always. */
   | { readonly fault: "delay"; readonly ms: number }
   | { readonly fault: "throw" }
@@ -92,10 +105,14 @@ export interface Injected {
   readonly directive?: Directive;
   /** False when it turns out that the fault never struck anything; undefined: it strikes by being there. */
   readonly heal: () => Promise<boolean | undefined>;
+  /** What it disturbed is over. What it left behind disturbs nobody who keeps his promises, until its cure does. */
+  readonly isOver?: true;
 }
 
 export interface Fault<Step extends FaultStep = FaultStep> {
   readonly id: Step["fault"];
+  /** What has to be there before it can strike, and could not be put there while an operation is at work. */
+  prepare?(step: Step, surroundings: Surroundings): Promise<Cure>;
   inject(step: Step, surroundings: Surroundings): Promise<Injected>;
 }
 
@@ -106,8 +123,14 @@ export interface Powers {
   readonly pause?: (replica: number) => Promise<void>;
   readonly resume?: (replica: number) => Promise<void>;
   readonly kill?: (replica: number) => Promise<void>;
-  /** Resolves when the replica is ready again. */
-  readonly restart?: (replica: number) => Promise<void>;
+  /** Asks a replica to end (SIGTERM); resolves when it has, killed if it takes too long. */
+  readonly stop?: (replica: number) => Promise<void>;
+  /** With these variables beside its own. Resolves when the replica is ready again. */
+  readonly restart?: (replica: number, env?: Variables) => Promise<void>;
+  /** What makes a replica another version of the target, where its file says so. */
+  readonly redeployed?: Variables;
+  /** What makes a replica's clock wrong, where the lab has a library for that. */
+  readonly skewedClock?: Variables;
   /** A link of a replica, where it leads through Toxiproxy. */
   readonly link?: (name: LinkName, replica: number) => FaultyLink | null;
   /** Tells the processor how to treat the next calls for a reference; the cure tells how many were so treated. */
@@ -116,10 +139,25 @@ export interface Powers {
   readonly database?: DatabasePowers;
 }
 
+/** Of an environment. */
+export type Variables = Readonly<Record<string, string>>;
+
 export interface DatabasePowers {
   endSessions(): Promise<void>;
   /** Only of a server of the lab's own. The cure resolves when it has recovered. */
   crash?(): Promise<Cure>;
+  /** Makes the database ready to fail: until the cure every write and every commit asks whether it is to. */
+  readyToFail(error: DatabaseError): Promise<Cure>;
+  /** The next write or commit of the target fails, once. The cure tells whether any did. */
+  failOnce(): Promise<() => Promise<boolean>>;
+  /** Whoever uses a table of the target's waits, his connection with him. The cure tells whether anybody did. */
+  lockTables(): Promise<() => Promise<boolean>>;
+}
+
+/** As PostgreSQL would report it. */
+export interface DatabaseError {
+  readonly sqlState: string;
+  readonly message: string;
 }
 
 export interface FaultyLink {

@@ -202,7 +202,7 @@ describe("placed faults", () => {
   });
 
   test("that are controls disturb nothing, and were not missed", () => {
-    const control = { ...armed, ...place, fault: "toxic", isControl: true } as const;
+    const control = { ...armed, ...place, fault: "latency", isControl: true } as const;
     const { faults, missedFaults } = historyWith(
       { ...control, at: 1_000, state: "armed" },
       { ...control, at: 2_000, state: "injected" },

@@ -34,6 +34,8 @@ export function planContextOf(target: Target, running: RunningTarget, size: RunS
     replicas: running.urls.length,
     canPause: running.powers.pause !== undefined,
     canKill: running.powers.kill !== undefined,
+    canSkewClock: running.powers.skewedClock !== undefined,
+    canRedeploy: running.powers.redeployed !== undefined,
     hasDatabase: running.powers.database !== undefined,
     canCrashDatabase: running.powers.database?.crash !== undefined,
     hasProcessor: running.powers.instruct !== undefined,

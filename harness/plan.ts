@@ -50,7 +50,13 @@ export const NO_SLOW = {
   skip: "the target file names no way to make a handler slow (operations.<name>.slow)",
 } as const;
 
+/** As many samples as a quick run takes. */
+const QUICK_SAMPLES = 2;
 const QUICK_TURNS = 4;
+
+export function isQuick({ samples }: PlanContext): boolean {
+  return samples <= QUICK_SAMPLES;
+}
 
 /** A quick run plays only some of the scenarios with faults; null: this one is among them. */
 export function notItsTurn(context: PlanContext, turn: number): { readonly skip: string } | null {

@@ -48,7 +48,8 @@ class Player {
   #faults = 0;
   /** How attempts ended that went through the client's link, in order. */
   readonly #throughLink: Outcome[] = [];
-  #faultsAtWork = 0;
+  /** Those around the step that is played, the innermost last. */
+  readonly #disturbances: Disturbance[] = [];
   #lostWeight = 0;
 
   constructor(stage: Stage, scenario: string) {
@@ -82,12 +83,11 @@ class Player {
         }
         return;
       case "start":
-        this.#started.push(
-          this.#fire(
-            step.attempts.map((plan) => this.#builder.build(plan)),
-            "none",
-          ),
-        );
+        if (step.until === "final") this.#started.push(...step.attempts.map((plan) => this.#persist(plan)));
+        else {
+          const built = step.attempts.map((plan) => this.#builder.build(plan));
+          this.#started.push(this.#fire(built, "none"));
+        }
         return;
       case "join":
         return this.join();
@@ -100,6 +100,9 @@ class Player {
         return this.#during(step);
       case "wait":
         await sleep(step.ms, undefined, { signal: this.#stage.signal });
+        return;
+      case "until-struck":
+        await Promise.all(this.#disturbances.map((disturbance) => disturbance.struck()));
         return;
       case "observe":
         return this.#observe();
@@ -151,14 +154,14 @@ class Player {
       step: fault,
       namesOf: (operation) => this.#builder.namesOf(operation),
     });
-    this.#faultsAtWork += 1;
+    this.#disturbances.push(disturbance);
     const before = this.#throughLink.length;
     if (fault.at !== undefined) this.#builder.place(fault.at.operation);
     try {
       await this.play(steps);
     } finally {
       await disturbance.heal(this.#throughLink.slice(before));
-      this.#faultsAtWork -= 1;
+      this.#disturbances.pop();
     }
   }
 
@@ -192,7 +195,7 @@ class Player {
 
   #weigh(outcome: Outcome): void {
     if (outcome.kind === "responded") this.#lostWeight = 0;
-    else if (this.#faultsAtWork > 0 || isOwnDoing(outcome)) return;
+    else if (this.#disturbances.length > 0 || isOwnDoing(outcome)) return;
     else this.#lostWeight += outcome.kind === "indeterminate" && outcome.reason === "timeout" ? TIMEOUT_WEIGHT : 1;
   }
 

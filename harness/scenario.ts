@@ -46,6 +46,10 @@ export interface PlanContext {
   /** The harness can stop and continue the target's processes. */
   readonly canPause: boolean;
   readonly canKill: boolean;
+  /** A replica can be started again with a clock that is wrong. */
+  readonly canSkewClock: boolean;
+  /** The target file describes another version of the target. */
+  readonly canRedeploy: boolean;
   /** The lab's database is the target's. */
   readonly hasDatabase: boolean;
   readonly canCrashDatabase: boolean;
@@ -86,14 +90,16 @@ export type Step =
   | { readonly do: "send"; readonly attempts: readonly AttemptPlan[] }
   /** Released in one tick. Repeated under fresh names when nothing overlapped, if nothing in it was sent before. */
   | { readonly do: "burst"; readonly attempts: readonly AttemptPlan[]; readonly gate: Gate }
-  /** All started at once and not waited for; `join` does that. */
-  | { readonly do: "start"; readonly attempts: readonly AttemptPlan[] }
+  /** All started at once and not waited for; `join` does that. `final`: clients that persist, as below. */
+  | { readonly do: "start"; readonly attempts: readonly AttemptPlan[]; readonly until?: "final" }
   | { readonly do: "join" }
   /** Clients that repeat their attempt until they have a final answer, obeying Retry-After; all side by side. */
   | { readonly do: "persist"; readonly attempts: readonly AttemptPlan[] }
   /** Healed in a `finally`. */
   | { readonly do: "during"; readonly fault: FaultStep; readonly steps: readonly Step[] }
   | { readonly do: "wait"; readonly ms: number }
+  /** Until every fault around has struck; not for ever, since one that never strikes says so itself. */
+  | { readonly do: "until-struck" }
   /** Read the books now. */
   | { readonly do: "observe" };
 

@@ -100,13 +100,14 @@ const environmentValue = z
   .transform(String)
   .meta({ title: "text, a number or a boolean" });
 
+const variables = z.record(text(/^[^=\0]+$/, "a variable's name"), environmentValue);
+
 const start = z.strictObject({
   directory: z.string().optional().describe("Where the commands run; relative to this file"),
   prepare: z.string().min(1).optional().describe("Run once before the replicas start"),
   prepareMs: z.int().min(100).max(3_600_000).default(300_000).describe("How long `prepare` may take"),
   command: z.string().min(1).describe("Runs one replica, in the foreground"),
-  env: z
-    .record(text(/^[^=\0]+$/, "a variable's name"), environmentValue)
+  env: variables
     .default({})
     .describe(
       "${port}, ${http2Port}, ${replica}, ${postgres}, ${redis}, ${processor} and ${failpoints} are filled in by the lab",
@@ -115,6 +116,12 @@ const start = z.strictObject({
     .record(text(/^[a-z0-9-]+$/, "a name of lower-case letters, digits and dashes"), z.string().min(1))
     .default({})
     .describe("Further processes of the target, such as a reconciler: names and commands, one of each"),
+  redeploy: z
+    .strictObject({ env: variables })
+    .optional()
+    .describe(
+      "Variables beside `env` that make a replica another version of the target, such as one with another fingerprint algorithm; both have to honour the keys of the other",
+    ),
   replicas: z.int().min(1).max(16).default(2),
   ready: route,
   readyMs: z.int().min(100).max(600_000).default(20_000),

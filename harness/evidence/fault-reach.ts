@@ -36,6 +36,9 @@ function reachOf({ fault, operation, replica }: FaultWindow): Reach {
       return operation === null ? "everybody" : "operation";
     case "pause-replica":
     case "kill-replica":
+    case "stop-replica":
+    case "redeploy":
+    case "skewed-clock":
       return replica === null ? "everybody" : "replica";
     default:
       return NETWORK_FAULTS.some((name) => name === fault) && replica !== null ? "replica" : "everybody";
@@ -43,7 +46,16 @@ function reachOf({ fault, operation, replica }: FaultWindow): Reach {
 }
 
 /** Takes away the holders of its first moment; who becomes a holder later is not touched by it. */
-const STRIKES_ONCE: readonly string[] = ["delay", "throw", "hang", "pause-replica", "kill-replica"];
+const STRIKES_ONCE: readonly string[] = [
+  "delay",
+  "throw",
+  "hang",
+  "pause-replica",
+  "kill-replica",
+  "stop-replica",
+  "redeploy",
+  "skewed-clock",
+];
 
 const known = new WeakMap<History, FaultReach>();
 

@@ -95,7 +95,7 @@ test("a fault excuses no more than it can reach", () => {
     expect(failing(fault, ofOperation, {}), fault).toBe("fail");
     expect(failing(fault, ofOperation, { operation: "struck", key: "struck", replica: 1 }), fault).toBe("skip");
   }
-  for (const fault of ["pause-replica", "kill-replica", "link-down", "toxic"]) {
+  for (const fault of ["pause-replica", "kill-replica", "link-down", "latency"]) {
     expect(failing(fault, { replica: 0 }, { replica: 1 }), fault).toBe("fail");
     expect(failing(fault, { replica: 0 }, {}), fault).toBe("skip");
     // Its holder was there, and may have left locks behind.
@@ -105,7 +105,7 @@ test("a fault excuses no more than it can reach", () => {
 });
 
 test("a control, and a fault that is armed and did not strike, excuse nothing", () => {
-  const control = new HistorySketch().fault("toxic", { replica: 0, isControl: true }, 0, 100);
+  const control = new HistorySketch().fault("latency", { replica: 0, isControl: true }, 0, 100);
   expect(check(control.attempt({}, 20, 40, answer(500))).result).toBe("fail");
 });
 

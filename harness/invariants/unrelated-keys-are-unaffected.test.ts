@@ -79,7 +79,7 @@ test("a fault of one operation, a kill and a cut link leave others alone too", (
     expect(check(struck().attempt({}, 150, 160)).result, fault).toBe("pass");
     expect(check(struck().attempt({ operation: "struck" }, 150, 160, answer(503))).result, fault).toBe("skip");
   }
-  for (const fault of ["kill-replica", "link-down", "toxic"]) {
+  for (const fault of ["kill-replica", "link-down", "latency"]) {
     const struck = () => new HistorySketch().fault(fault, { replica: 0 }, 100, 200);
     expect(check(struck().attempt(elsewhere, 150, 160, answer(503))).result, fault).toBe("fail");
     expect(check(struck().attempt({}, 150, 160, answer(503))).result, fault).toBe("skip");

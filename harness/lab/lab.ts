@@ -6,7 +6,7 @@ import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { StageName } from "../event.ts";
 import { Failure } from "../fail.ts";
-import { LINKS, type LinkName, type Powers } from "../fault.ts";
+import { LINKS, type LinkName, type Powers, type Variables } from "../fault.ts";
 import type { LinkState } from "../scenario.ts";
 import { passwordIn } from "../secrets.ts";
 import type { Target, TargetFile } from "../target.ts";
@@ -20,6 +20,7 @@ import { type Postgres, startPostgres } from "./postgres.ts";
 import { Processor } from "./processor/processor.ts";
 import { startRedis } from "./redis.ts";
 import { type Replica, startReplicas } from "./replicas.ts";
+import { skewedClock } from "./skewed-clock.ts";
 import { startToxiproxy } from "./toxiproxy/toxiproxy.ts";
 
 export interface LabOptions extends Partial<Backends> {
@@ -126,7 +127,7 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
     postgres: services.postgres?.url ?? null,
     processor: services.processor,
     failpoints: services.failpoints,
-    powers: powersOver(replicas, services),
+    powers: powersOver(replicas, services, file.start.redeploy?.env ?? null),
     ended: () => endedReplica(replicas) ?? services.ended(),
   };
   return withLinks(running, services);
@@ -228,17 +229,25 @@ function alreadyRunning(file: TargetFile): RunningTarget {
   };
 }
 
-function powersOver(replicas: readonly Replica[], { processor, postgres }: Services): Powers {
+function powersOver(
+  replicas: readonly Replica[],
+  { processor, postgres }: Services,
+  redeployed: Variables | null,
+): Powers {
   const at = (number: number): Replica => {
     const found = replicas[number];
     if (found === undefined) throw new Failure("usage", `there is no replica ${number}`);
     return found;
   };
+  const skewed = skewedClock();
   return {
     pause: (replica) => at(replica).process.signal("SIGSTOP"),
     resume: (replica) => at(replica).process.signal("SIGCONT"),
     kill: (replica) => at(replica).kill(),
-    restart: (replica) => at(replica).restart(),
+    stop: (replica) => at(replica).stop(),
+    restart: (replica, env) => at(replica).restart(env),
+    ...(redeployed === null ? {} : { redeployed }),
+    ...(skewed === null ? {} : { skewedClock: skewed }),
     ...(processor === null ? {} : { instruct: (reference, behaviours) => processor.instruct(reference, behaviours) }),
     ...(postgres === null ? {} : { database: databasePowers(postgres) }),
   };
@@ -265,6 +274,12 @@ function namesInStart({ start }: TargetFile): ReadonlySet<string> {
   const texts =
     start === undefined
       ? []
-      : [start.prepare ?? "", start.command, ...Object.values(start.beside), ...Object.values(start.env)];
+      : [
+          start.prepare ?? "",
+          start.command,
+          ...Object.values(start.beside),
+          ...Object.values(start.env),
+          ...Object.values(start.redeploy?.env ?? {}),
+        ];
   return new Set(texts.flatMap(namesIn));
 }

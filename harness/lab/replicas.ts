@@ -3,6 +3,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Failure } from "../fail.ts";
+import type { Variables } from "../fault.ts";
 import { redacted } from "../secrets.ts";
 import { lossInWords, sendOnce } from "../send-once.ts";
 import type { TargetFile } from "../target.ts";
@@ -17,17 +18,21 @@ type Names = Readonly<Record<string, string>>;
 /** One look at the ready path. */
 const READY_REQUEST_MS = 2_000;
 const BETWEEN_LOOKS_MS = 25;
+/** Who was asked to end and has not by then is killed, as a deployment does. */
+const STOP_MS = 5_000;
 
 export interface Replica {
   readonly url: URL;
   readonly http2Url: URL | null;
   /** The one that runs now. */
   readonly process: KeptProcess;
-  /** Killed on purpose, and not started again yet. */
+  /** Ended on purpose, and not started again yet. */
   readonly isKilled: boolean;
   kill(): Promise<void>;
-  /** On the same ports. Resolves when it is ready again. */
-  restart(): Promise<void>;
+  /** Asks it to end; resolves when it has. */
+  stop(): Promise<void>;
+  /** On the same ports, with these variables beside its own, in which names stand as in its own. Resolves when it is ready again. */
+  restart(env?: Variables): Promise<void>;
 }
 
 export interface ReplicasOptions {
@@ -106,7 +111,7 @@ async function startReplica(keeper: Keeper, options: ReplicasOptions, number: nu
       http2Port: String(http2Port ?? ""),
     };
     const command = shell(options, options.start.command, names, log);
-    const replica = new StartedReplica(keeper, options, number, command, { port, http2Port });
+    const replica = new StartedReplica(keeper, options, number, command, names, { port, http2Port });
     if (await replica.start()) return replica;
     const lines = await lastLines(log);
     if (tries < START_TRIES && isPortTaken(lines)) continue;
@@ -122,6 +127,7 @@ class StartedReplica implements Replica {
   readonly #options: ReplicasOptions;
   readonly #number: number;
   readonly #command: StartCommand;
+  readonly #names: Names;
   #process: KeptProcess | null = null;
 
   constructor(
@@ -129,12 +135,14 @@ class StartedReplica implements Replica {
     options: ReplicasOptions,
     number: number,
     command: StartCommand,
+    names: Names,
     { port, http2Port }: { port: number; http2Port: number | null },
   ) {
     this.#keeper = keeper;
     this.#options = options;
     this.#number = number;
     this.#command = command;
+    this.#names = names;
     this.url = new URL(`http://127.0.0.1:${port}`);
     this.http2Url = http2Port === null ? null : new URL(`http://127.0.0.1:${http2Port}`);
   }
@@ -145,8 +153,10 @@ class StartedReplica implements Replica {
   }
 
   /** False when it has ended instead of becoming ready. */
-  async start(): Promise<boolean> {
-    this.#process = await this.#keeper.start(this.#command);
+  async start(env: Variables = {}): Promise<boolean> {
+    const others = Object.entries(env).map(([name, text]) => [name, filledIn(text, this.#names)]);
+    const all = { ...this.#command.env, ...Object.fromEntries(others) };
+    this.#process = await this.#keeper.start({ ...this.#command, env: all });
     return isReady(this.#options, this, this.#number);
   }
 
@@ -156,8 +166,18 @@ class StartedReplica implements Replica {
     await this.process.exited;
   }
 
-  async restart(): Promise<void> {
-    if (!(await this.start())) throw endedEarly(this.#number, this.process, await lastLines(this.process.log));
+  async stop(): Promise<void> {
+    if (this.process.exit !== null) return;
+    this.isKilled = true;
+    await this.process.signal("SIGTERM");
+    const timer = new AbortController();
+    const tooLong = sleep(STOP_MS, true, { signal: timer.signal }).catch(() => false);
+    const isTooLong = await Promise.race([this.process.exited.then(() => false), tooLong]).finally(() => timer.abort());
+    if (isTooLong) await this.kill();
+  }
+
+  async restart(env?: Variables): Promise<void> {
+    if (!(await this.start(env))) throw endedEarly(this.#number, this.process, await lastLines(this.process.log));
     this.isKilled = false;
   }
 }

@@ -291,10 +291,10 @@ function startTexts(file: Json): [Path, string][] {
     ["start", name],
     valueIn(file, ["start", name]),
   ]);
-  const env = Object.entries(mapIn(file, ["start", "env"])).map(([name, text]): [Path, unknown] => [
-    ["start", "env", name],
-    text,
-  ]);
+  const env = [
+    ["start", "env"],
+    ["start", "redeploy", "env"],
+  ].flatMap((at) => Object.entries(mapIn(file, at)).map(([name, text]): [Path, unknown] => [[...at, name], text]));
   return [...commands, ...env].filter((one): one is [Path, string] => typeof one[1] === "string");
 }
 

@@ -5,6 +5,7 @@ import { authenticate } from "./auth.ts";
 import { registerCharges } from "./charges/routes.ts";
 import { closeGracefully } from "./closing.ts";
 import { openFailpoints } from "./failpoints.ts";
+import type { FingerprintVersion } from "./idempotency/fingerprint.ts";
 import { idempotency, type Steps } from "./idempotency/plugin.ts";
 import { PROBLEM_TYPE, Problem, problemBody } from "./idempotency/problem.ts";
 import { parseJson } from "./json.ts";
@@ -31,6 +32,7 @@ export interface AppOptions {
   readonly processorTimeoutMs: number;
   readonly reconcileTries: number;
   readonly keyStore: KeyStore;
+  readonly fingerprintVersion?: FingerprintVersion;
   readonly http2: boolean;
   readonly steps?: Partial<Steps>;
   readonly logLevel?: "warn" | "silent";
@@ -72,13 +74,14 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     openFailpoints(app, { url: options.failpointsUrl, replica: options.replica });
   }
   authenticate(app, options.callers);
-  const { leaseMs, retentionMs, cleanUpEveryMs, steps, reconcileTries } = options;
+  const { leaseMs, retentionMs, cleanUpEveryMs, fingerprintVersion = 1, steps, reconcileTries } = options;
   const processor = processorOf(options);
   await app.register(idempotency, {
     pool,
     leaseMs,
     retentionMs,
     cleanUpEveryMs,
+    fingerprintVersion,
     processor,
     ...(steps ? { steps } : {}),
   });

@@ -15,6 +15,7 @@ test("everything but port, database and callers has a value that suits productio
     workMs: 0,
     poolSize: 10,
     keyStore: "table",
+    fingerprintVersion: 1,
     processorUrl: null,
     processorTimeoutMs: 10_000,
     reconcileEveryMs: 10_000,
@@ -62,6 +63,7 @@ test.each([
   ["LEASE_MS", "soon", "LEASE_MS: found soon, expected a number"],
   ["DATABASE_URL", "", "DATABASE_URL is not set"],
   ["CALLERS", undefined, "CALLERS is not set"],
+  ["FINGERPRINT_VERSION", "3", "FINGERPRINT_VERSION: found 3, expected 1 or 2"],
   ["KEY_STORE", "memory", "KEY_STORE: found memory, expected table or partitioned"],
 ])("a setting that cannot be used names itself: %s", (name, value, message) => {
   expect(() => settingsOf({ ...least, [name]: value })).toThrow(message);
@@ -70,4 +72,9 @@ test.each([
 test("both key stores can be named", () => {
   expect(settingsOf({ ...least, KEY_STORE: "partitioned" }).keyStore).toBe("partitioned");
   expect(settingsOf({ ...least, KEY_STORE: "table" }).keyStore).toBe("table");
+});
+
+test("every algorithm of fingerprints can be named", () => {
+  expect(settingsOf({ ...least, FINGERPRINT_VERSION: "1" }).fingerprintVersion).toBe(1);
+  expect(settingsOf({ ...least, FINGERPRINT_VERSION: "2" }).fingerprintVersion).toBe(2);
 });

@@ -1,5 +1,7 @@
 /** The service's settings, from the environment. Every one has a value that suits production, or is required. */
 
+import { FINGERPRINT_VERSIONS, type FingerprintVersion } from "./idempotency/fingerprint.ts";
+
 const KEY_STORES = ["table", "partitioned"] as const;
 export type KeyStore = (typeof KEY_STORES)[number];
 
@@ -24,6 +26,8 @@ interface SharedSettings {
 }
 
 export interface Settings extends SharedSettings {
+  /** By which algorithm the fingerprint of a new key is made; the others are still understood. */
+  readonly fingerprintVersion: FingerprintVersion;
   readonly port: number;
   readonly http2Port: number | null;
   readonly callers: Readonly<Record<string, string>>;
@@ -49,6 +53,7 @@ export function settingsOf(env: Environment): Settings {
     cleanUpEveryMs: number(env, "CLEAN_UP_EVERY_MS", 60_000),
     workMs: number(env, "WORK_MS", 0),
     keyStore: keyStoreOf(env["KEY_STORE"] ?? "table"),
+    fingerprintVersion: fingerprintVersionOf(env["FINGERPRINT_VERSION"] ?? "1"),
     processorUrl: env["PROCESSOR_URL"] || null,
     lab: isLab(env),
   };
@@ -97,6 +102,12 @@ function keyStoreOf(text: string): KeyStore {
   const found = KEY_STORES.find((store) => store === text);
   if (found === undefined) throw new Error(`KEY_STORE: found ${text}, expected ${KEY_STORES.join(" or ")}`);
   return found;
+}
+
+function fingerprintVersionOf(text: string): FingerprintVersion {
+  const found = FINGERPRINT_VERSIONS.find((version) => String(version) === text);
+  if (found !== undefined) return found;
+  throw new Error(`FINGERPRINT_VERSION: found ${text}, expected ${FINGERPRINT_VERSIONS.join(" or ")}`);
 }
 
 function required(env: Environment, name: string): string {

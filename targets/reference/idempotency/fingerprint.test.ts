@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseJson } from "../json.ts";
-import { canonicalNumber, fingerprintOf } from "./fingerprint.ts";
+import { canonicalNumber, FINGERPRINT_VERSIONS, fingerprintOf, versionOf } from "./fingerprint.ts";
 
 const print = (text: string): string => fingerprintOf(parseJson(text));
 
@@ -51,10 +51,20 @@ test("names are ordered as RFC 8785 says, by UTF-16 code units, whatever the lan
 });
 
 /** Fingerprints are stored for as long as retention lasts: a new version must not make every retry a mismatch. */
-test("the fingerprint of a request does not change from one version to the next", () => {
-  expect(print('{"amount":1999,"item":"book","tags":[true,null]}')).toBe(
-    "c4db07414b989d964d51ace305493cf40cb8d45a7220ff615914ac9828b42cea",
-  );
+test.each([
+  [1, "c4db07414b989d964d51ace305493cf40cb8d45a7220ff615914ac9828b42cea"],
+  [2, "2:a8f6633b4dbe4d2aa6537681d1c02f442ff234920eb3c73698fdc38868fd0940"],
+] as const)("the fingerprint of a request by algorithm %d is the same for ever", (version, expected) => {
+  const request = parseJson('{"amount":1999,"item":"book","tags":[true,null]}');
+  expect(fingerprintOf(request, version)).toBe(expected);
+});
+
+test("a fingerprint says by which algorithm it was made", () => {
+  for (const version of FINGERPRINT_VERSIONS) expect(versionOf(fingerprintOf(null, version))).toBe(version);
+});
+
+test("a fingerprint of an algorithm that is not known here is never taken for one that is", () => {
+  expect(() => versionOf("3:c4db07414b989d96")).toThrow("made by the algorithm 3, which is not known here");
 });
 
 test("two numbers have one canonical text exactly when they are equal", () => {

@@ -6,8 +6,34 @@
 import { createHash } from "node:crypto";
 import { type Json, JsonNumber } from "../json.ts";
 
-export function fingerprintOf(fields: Json): string {
-  return createHash("sha256").update(canonical(fields)).digest("hex");
+/** How fingerprints were ever made. One that is in use is never changed: a new one is added. */
+export const FINGERPRINT_VERSIONS = [1, 2] as const;
+export type FingerprintVersion = (typeof FINGERPRINT_VERSIONS)[number];
+
+/**
+ * The fingerprint says by which algorithm it was made, so that a retry can be compared by the same one, however
+ * many deployments lie between the two. The first algorithm knew of no other, and says nothing.
+ */
+export function fingerprintOf(fields: Json, version: FingerprintVersion = 1): string {
+  switch (version) {
+    case 1:
+      return createHash("sha256").update(canonical(fields)).digest("hex");
+    case 2:
+      return `2:${createHash("sha512-256").update(canonical(fields)).digest("hex")}`;
+  }
+}
+
+/**
+ * Throws for one that a later deployment made by an algorithm which this one does not know. Nobody can say then
+ * whether the request is the same: it is neither answered nor carried out here.
+ */
+export function versionOf(fingerprint: string): FingerprintVersion {
+  const [name, hash] = fingerprint.split(":");
+  if (hash === undefined) return 1;
+  const found = FINGERPRINT_VERSIONS.find((version) => String(version) === name);
+  if (found === undefined)
+    throw new Error(`The fingerprint was made by the algorithm ${name}, which is not known here`);
+  return found;
 }
 
 export function canonical(value: Json): string {

@@ -20,7 +20,7 @@ import { cleanUp } from "./clean-up.ts";
 import { cleanRegularly } from "./cleaning.ts";
 import { ClaimLost, complete, type EffectInTransaction } from "./complete.ts";
 import { carryOut, type DownstreamSteps, downstreamKeyOf, type EffectOfOutcome, OutcomeOpen } from "./downstream.ts";
-import { fingerprintOf } from "./fingerprint.ts";
+import { type FingerprintVersion, fingerprintOf, versionOf } from "./fingerprint.ts";
 import { hold } from "./hold.ts";
 import { keyOf } from "./key.ts";
 import { PROBLEM_TYPE, Problem, problemBody } from "./problem.ts";
@@ -50,7 +50,7 @@ export interface IdempotentRoute {
 export interface Steps extends DownstreamSteps {
   keyOf(headers: FastifyRequest["headers"]): string;
   scopeOf(request: FastifyRequest): string;
-  fingerprintOf(fields: Json): string;
+  fingerprintOf(fields: Json, version: FingerprintVersion): string;
   claim(pool: Pool, identity: KeyIdentity, requestHash: string, durations: Durations): Promise<ClaimResult>;
   decide(record: KeyRecord, requestHash: string): Decision;
   takeOver(
@@ -76,6 +76,8 @@ export type Decision = "replay" | "conflict" | "mismatch" | "take-over";
 export interface IdempotencyOptions extends Durations {
   readonly pool: Pool;
   readonly cleanUpEveryMs: number;
+  /** By which algorithm a new record's fingerprint is made. */
+  readonly fingerprintVersion?: FingerprintVersion;
   /** Left out where no operation calls one. */
   readonly processor?: Processor | null;
   readonly steps?: Partial<Steps>;
@@ -135,7 +137,7 @@ const ownSteps: Steps = {
 };
 
 const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, options) => {
-  const { pool } = options;
+  const { pool, fingerprintVersion = 1 } = options;
   const steps: Steps = { ...ownSteps, ...options.steps };
 
   app.decorateRequest("operation", null);
@@ -147,9 +149,8 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
     const key = steps.keyOf(request.headers);
     const { fields, invalid } = fieldsOf(route, request.body as Json | undefined);
     const identity = { scope: steps.scopeOf(request), key };
-    const requestHash = steps.fingerprintOf(fields);
     await pass("before-claim");
-    const held = await claimOrAnswer(reply, identity, requestHash);
+    const held = await claimOrAnswer(reply, identity, fields);
     if (held === null) return reply;
     // A claim that is resumed is never released: the processor may have been called.
     request.claim = isResumed(held) ? null : held;
@@ -161,7 +162,7 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
       throw error;
     });
     const settled = (work: () => Promise<StoredAnswer>) =>
-      settle({ request, reply, identity, requestHash, claim: held }, work);
+      settle({ request, reply, identity, fields, claim: held }, work);
     const complete = (effect: EffectInTransaction) => settled(() => steps.complete(pool, held, passingPhases(effect)));
     if (invalid !== null) return complete(async () => stored(invalid));
     request.operation = {
@@ -192,11 +193,12 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
   }
 
   /** The claim, or null when the reply is already on its way. Throws the refusals. */
-  async function claimOrAnswer(reply: FastifyReply, identity: KeyIdentity, requestHash: string): Promise<Claim | null> {
+  async function claimOrAnswer(reply: FastifyReply, identity: KeyIdentity, fields: Json): Promise<Claim | null> {
     for (let tries = 0; tries < DECIDE_TRIES; tries += 1) {
-      const result = await steps.claim(pool, identity, requestHash, options);
+      const result = await steps.claim(pool, identity, newFingerprintOf(fields), options);
       if (result.won) return result.claim;
       const { record } = result;
+      const requestHash = fingerprintAsIn(record, fields);
       const decision = steps.decide(record, requestHash);
       if (decision !== "take-over") {
         await answer(reply, identity, record, decision);
@@ -207,6 +209,15 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
       if (claim !== null) return claim;
     }
     throw inFlight(options.leaseMs);
+  }
+
+  function newFingerprintOf(fields: Json): string {
+    return steps.fingerprintOf(fields, fingerprintVersion);
+  }
+
+  /** By the algorithm that made the record's: another deployment may have claimed the key, before this one or after. */
+  function fingerprintAsIn(record: KeyRecord, fields: Json): string {
+    return steps.fingerprintOf(fields, versionOf(record.requestHash));
   }
 
   /** Replays, or throws the refusal. */
@@ -232,7 +243,7 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
   }
 
   async function settle(
-    { request, reply, identity, requestHash, claim }: Attempt,
+    { request, reply, identity, fields, claim }: Attempt,
     work: () => Promise<StoredAnswer>,
   ): Promise<FastifyReply> {
     try {
@@ -247,7 +258,7 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
       }
       if (!(error instanceof ClaimLost)) throw error;
       request.claim = null;
-      await answerZombie(reply, identity, requestHash);
+      await answerZombie(reply, identity, fields);
       return reply;
     }
   }
@@ -266,14 +277,14 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
    * Who lost its claim gets what the new holder answers, or is told to come back. It takes nothing over: the
    * request is old, and what it asks for may have been done, answered and forgotten since.
    */
-  async function answerZombie(reply: FastifyReply, identity: KeyIdentity, requestHash: string): Promise<void> {
-    const result = await steps.claim(pool, identity, requestHash, options);
+  async function answerZombie(reply: FastifyReply, identity: KeyIdentity, fields: Json): Promise<void> {
+    const result = await steps.claim(pool, identity, newFingerprintOf(fields), options);
     if (result.won) {
       const problem = inFlight(0);
       await steps.fail(pool, result.claim, problem);
       throw problem;
     }
-    const decision = steps.decide(result.record, requestHash);
+    const decision = steps.decide(result.record, fingerprintAsIn(result.record, fields));
     if (decision === "take-over") throw inFlight(0);
     await answer(reply, identity, result.record, decision);
   }
@@ -289,7 +300,7 @@ interface Attempt {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly identity: KeyIdentity;
-  readonly requestHash: string;
+  readonly fields: Json;
   readonly claim: Claim;
 }
 
