@@ -1,5 +1,5 @@
 /**
- * At every phase a holder is stopped exactly there, its replica freezes, its lease ends and others take over; then
+ * At the phases that matter a holder is stopped exactly there, its replica freezes, its lease ends and others take over; then
  * it wakes up and goes on with what it was about to do. What it may do then differs from phase to phase, and is
  * always nothing. The black-box version of this is `expired-lease`.
  */
@@ -8,15 +8,8 @@ import { copies, NO_SECOND_REPLICA, notItsTurn, placesAt, underAll, waitableLeas
 import type { AttemptPlan, Scenario } from "../harness/scenario.ts";
 
 const TURN = 16;
-const PHASES = [
-  "claimed",
-  "before-effect",
-  "intent-recorded",
-  "downstream-called",
-  "outcome-recorded",
-  "before-completion",
-  "before-commit",
-];
+/** Before anything was done, before and after the call, and with everything done but the commit. */
+const PHASES = ["claimed", "intent-recorded", "downstream-called", "before-commit"];
 const FROZEN_REPLICA = 0;
 const OTHER_REPLICA = 1;
 /** Longer than it takes until the freeze, and over by its end: then they all go on at once. */
