@@ -59,7 +59,10 @@ function databaseCell(fault: DatabaseFault, name: string): Cell {
 }
 
 export const sessionsEnded = databaseCell("sessions-ended", "the database ends its sessions");
-export const databaseCrashed = databaseCell("database-crash", "the database crashes and recovers");
+export const databaseCrashed: Cell = {
+  ...databaseCell("database-crash", "the database crashes and recovers"),
+  isPossible: ({ canCrashDatabase }) => canCrashDatabase,
+};
 
 /** With what the database can refuse the next statement or the commit, while its connection stays. */
 export const databaseErrorCells: readonly Cell[] = [

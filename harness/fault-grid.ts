@@ -4,7 +4,7 @@
  */
 import type { Cell } from "./fault-cells.ts";
 import type { InvariantId } from "./invariants/list.ts";
-import { isQuick, NO_SECOND_REPLICA, notItsTurn, type Place, placesAt, underAll, waitableLeaseMs } from "./plan.ts";
+import { NO_SECOND_REPLICA, notItsTurn, type Place, placesAt, underAll, waitableLeaseMs } from "./plan.ts";
 import type { AttemptPlan, Plan, PlanContext, Scenario, Step } from "./scenario.ts";
 
 export interface PhaseFaults {
@@ -92,7 +92,9 @@ function stepsAt(struck: readonly Struck[], leaseMs: number, before: PhaseFaults
   const all = [...alone, ...held, ...own].map(({ plan }) => plan);
   return [
     ...(before?.(all, leaseMs) ?? []),
-    ...alone.flatMap((one) => under([one], leaseMs, [{ do: "send", attempts: [first(one, STRUCK_REPLICA)] }])),
+    ...alone.flatMap((one) =>
+      under([one], leaseMs, [{ do: "send", attempts: [first(one, STRUCK_REPLICA)] }, { do: "observe" }]),
+    ),
     ...under([...held, ...own], leaseMs, [
       { do: "start", attempts: held.map((one) => first(one, STRUCK_REPLICA)) },
       { do: "start", attempts: own.map((one) => first(one, OTHER_REPLICA)) },
@@ -145,7 +147,7 @@ function ofKind(struck: readonly Struck[], kind: Cell["kind"]): readonly Struck[
 
 function sampled(context: PlanContext, struck: readonly Struck[]): readonly Struck[] {
   const { random } = context;
-  if (!isQuick(context)) return struck;
+  if (!context.takesTurns) return struck;
   return struck
     .map((one) => ({ one, order: random.next() }))
     .sort((one, other) => one.order - other.order)

@@ -144,8 +144,8 @@ export type Variables = Readonly<Record<string, string>>;
 
 export interface DatabasePowers {
   endSessions(): Promise<void>;
-  /** The cure resolves when it has recovered. */
-  crash(): Promise<Cure>;
+  /** Only of a server of the lab's own. The cure resolves when it has recovered. */
+  crash?(): Promise<Cure>;
   /** Makes the database ready to fail: until the cure every write and every commit asks whether it is to. */
   readyToFail(error: DatabaseError): Promise<Cure>;
   /** The next write or commit of the target fails, once. The cure tells whether any did. */

@@ -153,6 +153,121 @@ describe("faults", () => {
   });
 });
 
+describe("placed faults", () => {
+  const armed = { type: "fault", scenario: SCENARIO, id: "f1", fault: "hang", replica: null } as const;
+  const place = { operation: "op", phase: "claimed" };
+  const historyWith = (...events: readonly Event[]) => {
+    const [history] = historyOf(withEvents(new HistorySketch().attempt({}, 0, 20), ...events)).scenarios;
+    if (history === undefined) throw new Error("a sketch has one scenario");
+    return history;
+  };
+
+  test("are at work from the moment when they struck, with their place", () => {
+    const { faults, missedFaults } = historyWith(
+      { ...armed, ...place, at: 1_000, state: "armed" },
+      { ...armed, ...place, replica: 1, from: 4_000, at: 5_000, state: "injected" },
+      { ...armed, ...place, replica: 1, at: 9_000, state: "healed" },
+    );
+    expect(faults).toEqual([
+      { id: "f1", fault: "hang", replica: 1, ...place, from: 4_000, struckAt: 5_000, until: 9_000 },
+    ]);
+    expect(missedFaults).toEqual([]);
+  });
+
+  test("that were armed and never struck are missed, and were never at work", () => {
+    const { faults, missedFaults } = historyWith({ ...armed, ...place, at: 1_000, state: "armed" });
+    expect(faults).toEqual([]);
+    expect(missedFaults).toEqual(["hang at claimed of op"]);
+  });
+
+  test("that had nothing to strike are missed, by the name that people know", () => {
+    const processor = { ...armed, fault: "processor", label: "declines", operation: "op" } as const;
+    const { missedFaults } = historyWith(
+      { ...processor, at: 1_000, state: "injected" },
+      { ...processor, at: 2_000, state: "healed" },
+      { ...processor, at: 2_000, state: "missed" },
+    );
+    expect(missedFaults).toEqual(["declines of op"]);
+  });
+
+  test("of one name are told apart by their ids", () => {
+    const { faults } = new HistorySketch()
+      .fault("hang", { operation: "one" }, 1, 9)
+      .fault("hang", { operation: "two" }, 2, 5)
+      .build();
+    expect(faults.map(({ operation, until }) => [operation, until])).toEqual([
+      ["one", 9_000],
+      ["two", 5_000],
+    ]);
+  });
+
+  test("that are controls disturb nothing, and were not missed", () => {
+    const control = { ...armed, ...place, fault: "latency", isControl: true } as const;
+    const { faults, missedFaults } = historyWith(
+      { ...control, at: 1_000, state: "armed" },
+      { ...control, at: 2_000, state: "injected" },
+      { ...control, at: 3_000, state: "healed" },
+    );
+    expect([faults, missedFaults]).toEqual([[], []]);
+  });
+});
+
+describe("the processor's account", () => {
+  test("is arranged by reference, a query for an unknown key with whoever uses that key", () => {
+    const { downstream } = new HistorySketch()
+      .attempt({ endpoint: "charge" }, 0, 20)
+      .books([])
+      .account([
+        { result: "unknown", key: "k1" },
+        { result: "charged", key: "k1" },
+        { result: "declined", key: "k2", reference: "other" },
+        { result: "unknown", key: "nobody's" },
+      ])
+      .build();
+    if (!downstream.known) throw new Error("the account was read");
+    const results = [...downstream.value].map(([reference, { calls, charges }]) => [
+      reference,
+      calls.map(({ result }) => result),
+      charges.length,
+    ]);
+    expect(results).toEqual([
+      ["op", ["unknown", "charged"], 1],
+      ["other", ["declined"], 1],
+    ]);
+  });
+
+  test("is absent without a processor, and unknown when it was not read", () => {
+    expect(new HistorySketch().books([]).build().downstream).toMatchObject({ known: false, absent: true });
+    expect(new HistorySketch().account([]).build().downstream).toMatchObject({ known: false, absent: false });
+  });
+});
+
+test("key records are known from the last reading, with its time", () => {
+  const records = [
+    { key: "key", state: "in_progress" },
+    { key: "key", state: "completed" },
+  ];
+  const history = new HistorySketch().attempt({}, 0, 20).books([], { records }).build();
+  expect(history.records).toEqual({ known: true, value: new Map([["key", ["in_progress", "completed"]]]) });
+  expect(history.lastReadAt).toBe(1_000_000);
+  expect(new HistorySketch().build().lastReadAt).toBeNull();
+});
+
+test("a scenario is judged by the last reading of its own stage", () => {
+  const [run, started, ...rest] = new HistorySketch().attempt({}, 0, 20).events();
+  if (run === undefined || started?.type !== "scenario") throw new Error("sketch");
+  const faulty = { ...started, stage: "faulty-1" } as typeof started;
+  const read = (stage: "calm" | "faulty-1", reference: string): Event => ({
+    type: "observed",
+    at: 900_000,
+    scenario: null,
+    stage,
+    books: { effects: [effect(reference)], records: [], quiet: true, failure: null },
+  });
+  const [history] = historyOf([run, faulty, read("calm", "calm"), read("faulty-1", "op"), ...rest]).scenarios;
+  expect(history?.effects.known && [...history.effects.value.keys()]).toEqual(["op"]);
+});
+
 describe("the books", () => {
   test("are the last quiet reading, with effects by reference", () => {
     const { effects } = new HistorySketch()

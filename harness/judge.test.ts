@@ -167,6 +167,34 @@ describe("a pass is taken back by what the run did not do", () => {
     expect(judgeSketch(passing, new HistorySketch().attempt({}, 0, 20, hungUp)).result).toBe("pass");
   });
 
+  test("a fault that never struck", () => {
+    const events = whole();
+    const fault = { type: "fault", scenario: SCENARIO, id: "f1", fault: "hang", replica: null } as const;
+    events.splice(-2, 0, { ...fault, at: 1, operation: "op", phase: "claimed", state: "armed" });
+    const judgement = judge(historyOf(events), passing);
+    expect(judgement.result).toBe("inconclusive");
+    expect(judgement.scenarios[0]?.reasons).toEqual(["1 fault(s) never struck: hang at claimed of op"]);
+  });
+
+  test("attempts without an answer that a fault elsewhere does not explain", () => {
+    const unanswered = () => new HistorySketch().attempt({ replica: 1 }, 0, 20, lost);
+    expect(judgeSketch(passing, unanswered().fault("kill-replica", { replica: 0 }, 5, 10)).result).toBe("inconclusive");
+    expect(judgeSketch(passing, unanswered().fault("kill-replica", { replica: 1 }, 5, 10)).result).toBe("pass");
+  });
+
+  test("a key of which nobody can say what became of it, and it is named with all that is known", () => {
+    const torn = new HistorySketch()
+      .attempt({ endpoint: "charge" }, 0, 20, answer(503))
+      .books([], { records: [{ key: "key", state: "in_progress" }] })
+      .account([{ result: "charged" }]);
+    const judgement = judgeSketch(passing, torn);
+    expect(judgement.result).toBe("inconclusive");
+    expect(judgement.scenarios[0]?.reasons).toEqual([
+      "what became of 1 key(s) is unresolved: op (a1: 503 (server error); 0 effect(s), 1 charge(s), record in_progress)",
+    ]);
+    expect(judgeSketch([fixed(verdicts.fail)], torn).result).toBe("fail");
+  });
+
   test.each([
     ["interrupted", null, "the run was interrupted"],
     ["target-lost", "replica 1 ended", "the target was lost in mid-run: replica 1 ended"],
@@ -209,6 +237,14 @@ describe("skipped scenarios", () => {
     expect(judgement.result).toBe("pass");
     expect(judgement.scenarios[0]).toMatchObject({ result: "skip", reasons: ["no books"], findings: [] });
     expect(judgement.invariants[0]).toMatchObject({ result: "pass", checked: 3 });
+  });
+
+  test("one that the lab lacks something for is inconclusive: it was not left out on purpose", () => {
+    const events = [...new HistorySketch().attempt({}, 0, 20).events()];
+    events.splice(1, 0, { ...skipped, isLacking: true, reason: "no Toxiproxy" } as (typeof events)[number]);
+    const judgement = judge(historyOf(events), [fixed(verdicts.pass)]);
+    expect(judgement.result).toBe("inconclusive");
+    expect(judgement.scenarios[0]).toMatchObject({ result: "inconclusive", reasons: ["no Toxiproxy"], findings: [] });
   });
 
   test("nothing but skipped ones proves nothing", () => {

@@ -12,6 +12,8 @@ export interface RunSize {
   readonly samples: number;
   /** The largest burst. */
   readonly concurrency: number;
+  /** Scenarios with faults take turns from seed to seed, and so do the faults in them: a quick run of everything. */
+  readonly takesTurns?: boolean | undefined;
 }
 
 /** Sizes of bursts below the largest: a pair, and enough to fill an ordinary connection pool. */
@@ -26,6 +28,7 @@ export function planContextOf(target: Target, running: RunningTarget, size: RunS
     rounds: size.rounds,
     samples: size.samples,
     seed: size.seed,
+    takesTurns: size.takesTurns ?? false,
     bursts: burstSizes(size.concurrency),
     gates,
     replicas: running.urls.length,
@@ -34,6 +37,7 @@ export function planContextOf(target: Target, running: RunningTarget, size: RunS
     canSkewClock: running.powers.skewedClock !== undefined,
     canRedeploy: running.powers.redeployed !== undefined,
     hasDatabase: running.powers.database !== undefined,
+    canCrashDatabase: running.powers.database?.crash !== undefined,
     hasProcessor: running.powers.instruct !== undefined,
     links: running.links,
     callers: nonEmpty(Object.keys(file.callers)),

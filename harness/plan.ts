@@ -60,7 +60,7 @@ export function isQuick({ samples }: PlanContext): boolean {
 
 /** A quick run plays only some of the scenarios with faults; null: this one is among them. */
 export function notItsTurn(context: PlanContext, turn: number): { readonly skip: string } | null {
-  if (!isQuick(context) || (context.seed + turn) % QUICK_TURNS === 0) return null;
+  if (!context.takesTurns || (context.seed + turn) % QUICK_TURNS === 0) return null;
   return { skip: `a quick run plays one in ${QUICK_TURNS} of these scenarios; the seed says which` };
 }
 

@@ -34,7 +34,13 @@ export const recipeSchema = z.strictObject({
   source,
   /** Of what the target's description says: plans are made of it, and of another one they come out otherwise. */
   digest: z.string(),
-  size: z.strictObject({ seed: z.int(), rounds: z.int(), samples: z.int(), concurrency: z.int() }),
+  size: z.strictObject({
+    seed: z.int(),
+    rounds: z.int(),
+    samples: z.int(),
+    concurrency: z.int(),
+    takesTurns: z.boolean().optional(),
+  }),
   timeoutMs: z.int(),
   /** The line that replays a violation of the run, but for the violation's id. */
   command: z.string(),

@@ -9,7 +9,7 @@ import { acceptanceByReference } from "./evidence/acceptance.ts";
 import { acknowledgementsByReference, effectsOfAny } from "./evidence/acknowledgement.ts";
 import { describe, endpointOf, isConflict, isServerError, isSuccess } from "./evidence/answers.ts";
 import { keyAsTaken } from "./evidence/key-group.ts";
-import { subjectsOf } from "./evidence/record-and-effect.ts";
+import { lastReading, sightOf, subjectsOf } from "./evidence/record-and-effect.ts";
 import { type ReferenceUse, referenceUses, rememberedReferences } from "./evidence/reference-use.ts";
 import type { History } from "./history.ts";
 
@@ -103,8 +103,8 @@ interface Evidence {
   readonly ghosts: ReadonlySet<string>;
   /** Only ever rejected. */
   readonly rejected: ReadonlySet<string>;
-  /** Whose record is that of one key alone. */
-  readonly apart: ReadonlySet<string>;
+  /** The last reading holds a completed record of their key, beyond doubt theirs, and no effect. */
+  readonly withoutEffect: ReadonlySet<string>;
 }
 
 function evidenceOf(history: History, effects: ReadonlyMap<string, readonly Effect[]>): Evidence {
@@ -118,10 +118,20 @@ function evidenceOf(history: History, effects: ReadonlyMap<string, readonly Effe
     if (allowed === 0) rejected.add(reference);
     if (rejections.length > 0 && (effects.get(reference)?.length ?? 0) > allowed) ghosts.add(reference);
   }
-  const apart = new Set(
-    subjectsOf(history).flatMap(({ references }) => (references.size === 1 ? [...references] : [])),
-  );
-  return { acknowledged, lost, ghosts, rejected, apart };
+  return { acknowledged, lost, ghosts, rejected, withoutEffect: completedWithoutEffect(history) };
+}
+
+function completedWithoutEffect(history: History): ReadonlySet<string> {
+  const last = lastReading(history);
+  const found = new Set<string>();
+  if (last === null) return found;
+  for (const subject of subjectsOf(history)) {
+    const sight = sightOf(history, subject, last);
+    if (sight === null || sight.effects > 0) continue;
+    if (!sight.states?.every((state) => history.run.completedStates.includes(state))) continue;
+    for (const reference of subject.references) found.add(reference);
+  }
+  return found;
 }
 
 /** What the books hold of one reference. */
@@ -166,10 +176,10 @@ function statesOf({ records, contract }: History, attempts: ReferenceUse["attemp
 }
 
 function classOf({ reference, operations }: ReferenceUse, books: Holdings, evidence: Evidence): KeyClass {
-  const { effects, charged, isCompleted } = books;
+  const { effects, charged } = books;
   if (effects > operations.length || (charged ?? 0) > operations.length) return "duplicated";
   if (evidence.lost.has(reference)) return "lost";
-  if (effects === 0 && (charged ?? 0) > 0 && isCompleted && evidence.apart.has(reference)) return "lost";
+  if ((charged ?? 0) > 0 && evidence.withoutEffect.has(reference)) return "lost";
   if (evidence.ghosts.has(reference)) return "ghost";
   if (isContradictory(books)) return "unresolved-unknown";
   if (evidence.acknowledged.has(reference)) return "exactly-once";

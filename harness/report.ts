@@ -99,7 +99,12 @@ export const reportSchema = z.strictObject({
   startedAt: z.string(),
   durationMs: z.number(),
   attempts: z.int(),
-  books: z.strictObject({ effects: z.boolean(), records: z.boolean() }),
+  books: z.strictObject({
+    effects: z.boolean(),
+    records: z.boolean(),
+    /** The lab's processor, which keeps books of its own. */
+    downstream: z.boolean(),
+  }),
   /** What was passed over in the history, without loss or with it. */
   notes: z.array(z.string()),
   command: z.string(),
@@ -154,7 +159,7 @@ export function reportOf(judgement: Judgement): Report {
     startedAt: run?.startedAt ?? "",
     durationMs: history.durationMs,
     attempts: history.attempts,
-    books: run?.books ?? { effects: false, records: false },
+    books: { effects: false, records: false, downstream: false, ...run?.books },
     notes: [...history.notes, ...history.damage],
     command: run?.command ?? "",
     recipe: run?.recipe ?? null,

@@ -12,6 +12,7 @@ import { Failure, messageOf } from "./fail.ts";
 import type { Invariant } from "./invariant.ts";
 import { Journal, readHistory } from "./journal.ts";
 import { type Judgement, judge } from "./judge.ts";
+import { type Backends, urlOf } from "./lab/backend.ts";
 import { Lab, type RunningTarget } from "./lab/lab.ts";
 import type { RunSize } from "./plan-context.ts";
 import { BooksProbe } from "./probes/books.ts";
@@ -28,6 +29,8 @@ const QUIET_WITHIN_MS = 10_000;
 
 export interface RunOptions {
   readonly size: RunSize;
+  /** Where the lab takes its parts from. */
+  readonly backends?: Partial<Backends>;
   readonly timeoutMs: number;
   readonly directory: string;
   readonly version: string;
@@ -53,7 +56,7 @@ export async function run(
 ): Promise<Judgement> {
   const path = join(options.directory, "history.ndjson");
   await clear(options.directory);
-  const secrets = secretsOf(target.file);
+  const secrets = secretsOf(target.file, Object.values(options.backends ?? {}).flatMap(urlOf));
   {
     await using labs = await openLabs(target, scenarios, secrets, options);
     await using journal = new Journal(path);
@@ -108,9 +111,9 @@ async function openLabs(
   target: Target,
   scenarios: readonly Scenario[],
   secrets: readonly string[],
-  { directory, signal, progress }: RunOptions,
+  { directory, backends, signal, progress }: RunOptions,
 ): Promise<Labs> {
-  const shared = { logs: join(directory, "logs"), secrets, signal, onStep: progress.step };
+  const shared = { ...backends, logs: join(directory, "logs"), secrets, signal, onStep: progress.step };
   const apart = scenarios.filter(({ faulty }) => faulty);
   const usesLinks = apart.some((scenario) => scenario.usesLinks);
   // One that the lab does not start exists once, and nothing but its clients' links can be disturbed.

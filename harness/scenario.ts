@@ -31,7 +31,8 @@ export type Plan = readonly Step[] | { readonly skip: string } | { readonly lack
 
 export interface PlanContext {
   readonly random: Random;
-  /** For what takes turns from run to run. */
+  /** Only some of the scenarios with faults are played, and the seed says which. */
+  readonly takesTurns: boolean;
   readonly seed: number;
   /** How often a race is repeated. */
   readonly rounds: number;
@@ -51,6 +52,7 @@ export interface PlanContext {
   readonly canRedeploy: boolean;
   /** The lab's database is the target's. */
   readonly hasDatabase: boolean;
+  readonly canCrashDatabase: boolean;
   /** The lab's processor is the target's. */
   readonly hasProcessor: boolean;
   /** Links that faults can touch, and for each of the others why they cannot. */

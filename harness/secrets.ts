@@ -15,10 +15,13 @@ const PUBLIC_HEADER = /^(accept.*|content-.*|user-agent|idempotency-.*|prefer|ca
 const JSON_WORDS = new Set(["true", "false", "null"]);
 const REDACTED = "[redacted]";
 
-/** Every text to be kept out, the longest first, in each spelling in which a target may repeat it. */
-export function secretsOf(file: TargetFile): readonly string[] {
+/**
+ * Every text to be kept out, the longest first, in each spelling in which a target may repeat it. `urls` are
+ * those of services beside the target's file, for their passwords.
+ */
+export function secretsOf(file: TargetFile, urls: readonly string[] = []): readonly string[] {
   const names = new Set(Object.keys(file.callers));
-  const secrets = rawSecrets(file)
+  const secrets = [...rawSecrets(file), ...urls.flatMap(passwordIn)]
     .filter((text) => isWorthHiding(text) && !names.has(text))
     .flatMap(spellings);
   return [...new Set(secrets)].sort((one, other) => other.length - one.length);

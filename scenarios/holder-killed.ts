@@ -36,8 +36,11 @@ function oneKill({ callers }: PlanContext, kill: number, endpoint: string, slowM
   return [
     { do: "start", attempts: plain.map((plan) => ({ ...plan, condition: "slow", replica: KILLED_REPLICA })) },
     { do: "wait", ms: Math.ceil(slowMs / 2) },
-    { do: "during", fault: { fault: "kill-replica", replica: KILLED_REPLICA }, steps: [{ do: "join" }] },
-    { do: "observe" },
+    {
+      do: "during",
+      fault: { fault: "kill-replica", replica: KILLED_REPLICA },
+      steps: [{ do: "join" }, { do: "observe" }],
+    },
     { do: "persist", attempts: plain },
     { do: "send", attempts: plain },
     { do: "observe" },

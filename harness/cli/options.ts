@@ -27,13 +27,15 @@ export function addSizeOptions(command: Command): Command {
     .option("--concurrency <number>", `the largest burst (default: ${CONCURRENCY})`, upTo(CONCURRENCY_MAX, 2));
 }
 
-export function sizeOf({ seed, quick, rounds, concurrency }: SizeOptions): RunSize {
+/** `isWhole`: everything is to be played, not a choice of scenarios. */
+export function sizeOf({ seed, quick, rounds, concurrency }: SizeOptions, isWhole = true): RunSize {
   const kind = quick ? "quick" : "usual";
   return {
     seed: seed ?? randomInt(SEED_MAX),
     rounds: rounds ?? ROUNDS[kind],
     samples: SAMPLES[kind],
     concurrency: concurrency ?? CONCURRENCY,
+    takesTurns: quick === true && isWhole,
   };
 }
 

@@ -14,6 +14,7 @@ import { writeReports } from "./deliver.ts";
 import { exitCodeOf, exitCodes } from "./exit.ts";
 import { checkHosts } from "./hosts.ts";
 import { interruption } from "./interruption.ts";
+import { addLabOptions, backendsOf, type LabChoices } from "./lab-options.ts";
 import { collect, several, upTo } from "./options.ts";
 import { version } from "./package.ts";
 import { progressOn } from "./progress.ts";
@@ -25,7 +26,7 @@ import { type GivenAgain, targetAgain } from "./target-source.ts";
 /** Each may start a database and a target anew. */
 const TIMES_MAX = 1_000;
 
-interface Options extends GivenAgain {
+interface Options extends GivenAgain, LabChoices {
   readonly times: number;
   readonly json?: boolean;
   readonly reportDir: string;
@@ -33,10 +34,11 @@ interface Options extends GivenAgain {
 }
 
 export function replayCommand(): Command {
-  return new Command("replay")
+  const command = new Command("replay")
     .description("play the scenario of one violation again, and say how often it fails again")
     .argument("<report>", "a report.json of an earlier run")
-    .argument("<violation>", "the id of a violation in it, such as at-most-one-effect.1")
+    .argument("<violation>", "the id of a violation in it, such as at-most-one-effect.1");
+  return addLabOptions(command)
     .option("--times <number>", "how often", upTo(TIMES_MAX), 10)
     .option("--report-dir <path>", "a folder for each run's history and reports", "reports/latest/replay")
     .option("--json", "print JSON")
@@ -99,15 +101,16 @@ async function replayOf(path: string, id: string, options: Options): Promise<Rep
 async function played(
   { report, recipe, scenario, target }: Replay,
   number: number,
-  { reportDir }: Options,
+  options: Options,
   signal: AbortSignal,
 ): Promise<Judgement | null> {
-  const directory = resolve(reportDir, String(number));
+  const directory = resolve(options.reportDir, String(number));
   const { source, size, timeoutMs } = recipe;
   const progress = progressOn(process.stderr);
   try {
     const judgement = await run(target, [scenario], invariants, {
       size,
+      backends: backendsOf(options),
       timeoutMs,
       directory,
       version,

@@ -8,6 +8,7 @@ import type { DirectOptions } from "./direct-target.ts";
 import { exitCodeOf, exitCodes } from "./exit.ts";
 import { checkHosts } from "./hosts.ts";
 import { interruption } from "./interruption.ts";
+import { addLabOptions, backendsOf, type LabChoices, labArguments } from "./lab-options.ts";
 import {
   addSizeOptions,
   collect,
@@ -25,7 +26,7 @@ import { recipeOf } from "./recipe.ts";
 import { loadScenarios } from "./scenarios.ts";
 import { sourceArguments, sourceOf, targetNamed } from "./target-source.ts";
 
-interface Options extends SizeOptions, DirectOptions {
+interface Options extends SizeOptions, LabChoices, DirectOptions {
   readonly only?: readonly string[];
   readonly json?: boolean;
   readonly reportDir: string;
@@ -37,7 +38,7 @@ export function runCommand(): Command {
   const command = new Command("run")
     .description("play the scenarios against a target, judge what happened, write the reports")
     .argument("[target]", "a target file, or a folder with a target.yaml (default: the reference target)");
-  return addSizeOptions(command)
+  return addLabOptions(addSizeOptions(command))
     .option("--only <scenario>", "play only these scenarios (repeatable, or separated by commas)", several)
     .option("--report-dir <path>", "where the history and the reports go", "reports/latest")
     .option("--timeout <ms>", "how long an answer is waited for", upTo(600_000), 10_000)
@@ -66,14 +67,18 @@ async function runOnce(path: string | undefined, options: Options): Promise<numb
   const progress = progressOn(process.stderr);
   const signal = interruption();
   const directory = resolve(options.reportDir);
-  const size = sizeOf(options);
+  const size = sizeOf(options, options.only === undefined);
   const source = sourceOf(target, path, options);
   const judgement = await run(target, scenarios, invariants, {
     size,
+    backends: backendsOf(options),
     timeoutMs: options.timeout,
     directory,
     version,
-    command: [ownCommand(), ...[...sourceArguments(source), ...sizeArguments(options)].map(shellWord)].join(" "),
+    command: [
+      ownCommand(),
+      ...[...sourceArguments(source), ...sizeArguments(options), ...labArguments(options)].map(shellWord),
+    ].join(" "),
     recipe: recipeOf(target, source, { size, timeoutMs: options.timeout, directory }),
     signal,
     progress,

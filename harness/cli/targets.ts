@@ -12,6 +12,8 @@ export interface ShippedTarget {
 export interface ZooTarget extends ShippedTarget {
   /** The invariants that it must violate, and no others. */
   readonly declared: readonly string[];
+  /** Scenarios that are enough to see all of them; empty: nobody said. */
+  readonly seenIn: readonly string[];
 }
 
 const ROOT = join(packageRoot, "targets");
@@ -33,7 +35,8 @@ export async function zooTargets(): Promise<readonly ZooTarget[]> {
   return Promise.all(
     zoo.map(async (target) => {
       const text = await readFile(join(ROOT, "zoo", target.id, "violates.json"), "utf8");
-      return { ...target, declared: (JSON.parse(text) as { violates: string[] }).violates };
+      const { violates, seenIn = [] } = JSON.parse(text) as { violates: string[]; seenIn?: string[] };
+      return { ...target, declared: violates, seenIn };
     }),
   );
 }

@@ -10,6 +10,7 @@ import { type KillMatrix, killMatrix, type ZooResult, zooVerdict } from "../zoo.
 import { writeReports } from "./deliver.ts";
 import { exitCodes } from "./exit.ts";
 import { interruption } from "./interruption.ts";
+import { addLabOptions, backendsOf, type LabChoices, labArguments } from "./lab-options.ts";
 import { addSizeOptions, ownCommand, type SizeOptions, several, shellWord, sizeOf } from "./options.ts";
 import { packageRoot, version } from "./package.ts";
 import { progressOn } from "./progress.ts";
@@ -17,7 +18,7 @@ import { recipeOf } from "./recipe.ts";
 import { loadScenarios } from "./scenarios.ts";
 import { type ZooTarget, zooTargets } from "./targets.ts";
 
-interface Options extends SizeOptions {
+interface Options extends SizeOptions, LabChoices {
   readonly target?: readonly string[];
   readonly json?: boolean;
   readonly reportDir: string;
@@ -27,7 +28,7 @@ const REFERENCE = "reference";
 
 export function zooCommand(): Command {
   const command = new Command("zoo").description("run the broken targets and print which invariants caught which");
-  return addSizeOptions(command)
+  return addLabOptions(addSizeOptions(command))
     .option("--target <id>", "only these (repeatable, or separated by commas)", several)
     .option("--report-dir <path>", "a folder for each target's history and reports", "reports/latest/zoo")
     .option("--json", "print JSON")
@@ -41,9 +42,9 @@ async function runZoo(options: Options): Promise<number> {
   const scenarios = await loadScenarios();
   const signal = interruption();
   const results: ZooResult[] = [];
-  for (const { id, declared, path } of zoo) {
+  for (const { id, declared, path, seenIn } of zoo) {
     if (signal.aborted) return exitCodes.interrupted;
-    results.push({ id, declared, ...(await judged(id, path, scenarios, options, signal)) });
+    results.push({ id, declared, ...(await judged(id, path, chosenOf(scenarios, seenIn, options), options, signal)) });
   }
   if (signal.aborted) return exitCodes.interrupted;
   const [reference, ...targets] = results;
@@ -53,17 +54,22 @@ async function runZoo(options: Options): Promise<number> {
   return zooVerdict(matrix) ? exitCodes.pass : exitCodes.violated;
 }
 
+/** A quick look at a broken target is one at the scenarios in which its defect shows. */
+function chosenOf(all: readonly Scenario[], seenIn: readonly string[], { quick }: Options): readonly Scenario[] {
+  return quick && seenIn.length > 0 ? all.filter(({ id }) => seenIn.includes(id)) : all;
+}
+
 /** The reference, which is always run, and the chosen targets of the zoo. */
 async function chosen(
   ids: readonly string[] | undefined,
-): Promise<readonly Pick<ZooTarget, "id" | "declared" | "path">[]> {
+): Promise<readonly Pick<ZooTarget, "id" | "declared" | "path" | "seenIn">[]> {
   const zoo = await zooTargets();
   const known = [REFERENCE, ...zoo.map(({ id }) => id)];
   const unknown = (ids ?? []).filter((id) => !known.includes(id));
   if (unknown.length > 0) {
     throw new Failure("usage", `--target: found ${unknown.join(", ")}, expected targets out of ${known.join(", ")}`);
   }
-  const reference = { id: REFERENCE, declared: [], path: join(packageRoot, "targets", "reference") };
+  const reference = { id: REFERENCE, declared: [], seenIn: [], path: join(packageRoot, "targets", "reference") };
   return [reference, ...zoo.filter(({ id }) => ids === undefined || ids.includes(id))];
 }
 
@@ -79,14 +85,15 @@ async function judged(
   progress.step(`zoo: ${id}`);
   const target = await readTarget(path);
   const here = relative(process.cwd(), path);
-  const size = sizeOf(options);
+  const size = sizeOf(options, id === REFERENCE);
   const timeoutMs = 10_000;
   const judgement = await run(target, scenarios, invariants, {
     size,
+    backends: backendsOf(options),
     timeoutMs,
     directory,
     version,
-    command: `${ownCommand()} ${shellWord(here)}`,
+    command: [ownCommand(), ...[here, ...labArguments(options)].map(shellWord)].join(" "),
     recipe: recipeOf(target, { kind: "file", path: here }, { size, timeoutMs, directory }),
     signal,
     progress,

@@ -138,20 +138,21 @@ function leaseOf({ contract: { leaseMs } }: History): Micros {
 }
 
 export function readingsOf(history: History): readonly Reading[] {
+  const last = lastReading(history);
   return [
     ...history.observations.flatMap(({ from, at, effects, records }) =>
       effects === null || records === null
         ? []
         : [{ from, at, isLast: false, effects, states: statesIn(history, groupedByKey(records)) }],
     ),
-    ...lastReading(history),
+    ...(last === null ? [] : [last]),
   ];
 }
 
-function lastReading(history: History): readonly Reading[] {
+export function lastReading(history: History): Reading | null {
   const { effects, records, lastReadAt: at } = history;
-  if (!effects.known || !records.known || at === null) return [];
-  return [{ from: at, at, isLast: true, effects: effects.value, states: statesIn(history, records.value) }];
+  if (!effects.known || !records.known || at === null) return null;
+  return { from: at, at, isLast: true, effects: effects.value, states: statesIn(history, records.value) };
 }
 
 function groupedByKey(records: NonNullable<Observation["records"]>): ReadonlyMap<string, readonly string[]> {

@@ -30,6 +30,18 @@ test("an acknowledged operation without an effect is lost, shown by its first ac
   });
 });
 
+test("an acknowledged operation that calls the processor has a charge there", () => {
+  const sketch = (endpoint = "charge") => new HistorySketch().attempt({ endpoint }, 0, 5).books([effect("op")]);
+  expect(check(sketch().account([{ result: "failed" }]))).toMatchObject({
+    result: "fail",
+    violations: [{ expected: "1 charge(s)", actual: "0 charge(s) in the processor's books" }],
+  });
+  expect(check(sketch().account([{ result: "declined" }])).result).toBe("fail");
+  expect(check(sketch().account([{ result: "charged" }])).result).toBe("pass");
+  expect(check(sketch("create").account([])).result).toBe("pass");
+  expect(check(sketch()).result).toBe("pass");
+});
+
 test("an effect for each acknowledged operation is right; more of them are another invariant's matter", () => {
   const sketch = () => new HistorySketch().attempt({}, 0, 5).attempt({}, 10, 15);
   expect(check(sketch().books([effect("op")]))).toEqual({ result: "pass", checked: 1 });
@@ -123,7 +135,13 @@ test("agrees with a brute-force checker", () => {
       const found = [...references].flatMap((one) =>
         history.effects.known ? (history.effects.value.get(one) ?? []) : [],
       );
-      if (found.length < own.length) violated += 1;
+      const { downstream } = history;
+      const charges = [...references].flatMap((one) =>
+        downstream.known ? (downstream.value.get(one)?.charges ?? []) : [],
+      );
+      const paid = charges.filter(({ status }) => status === "succeeded");
+      const needsCharges = downstream.known && own.every(([first]) => first?.endpoint === "charge");
+      if (found.length < own.length || (needsCharges && paid.length < own.length)) violated += 1;
     }
     const checked = leaders.size;
     return resultOf(violated, checked);

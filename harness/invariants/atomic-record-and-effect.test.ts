@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
+import type { Recorded } from "../history.ts";
 import { agreesWith } from "../testing/arbitrary-history.ts";
 import { answer, effect, HistorySketch, lost } from "../testing/history-builder.ts";
-import { groupOf, hasKeyToItself, inTime, resultOf, succeeded } from "../testing/naive.ts";
+import { groupOf, hasKeyToItself, resultOf, statusOf, succeeded } from "../testing/naive.ts";
+import { underFault } from "../testing/naive-answers.ts";
 import { atomicRecordAndEffect } from "./atomic-record-and-effect.ts";
 
 const check = (sketch: HistorySketch) => atomicRecordAndEffect.check(sketch.build());
@@ -146,29 +148,117 @@ test("a reading that failed is no reading", () => {
   }
 });
 
+const killed = (place: { operation?: string; phase?: string } = {}) =>
+  new HistorySketch().fault("kill-replica", { replica: 0, ...place }, 50, 400).attempt({}, 0, 60, lost);
+
+test("a reading right after a crash judges what the killed process left, before anyone repairs it", () => {
+  const placed = () => killed({ operation: "op", phase: "before-completion" });
+  const torn = placed().observed(70, held, [record("in_progress")]);
+  expect(check(torn.attempt({ replica: 1 }, 100, 120))).toMatchObject({
+    result: "fail",
+    violations: [{ attempts: ["a1"], actual: "1 effect(s), record in_progress" }],
+  });
+  expect(check(placed().observed(70, [], [record("in_progress")]))).toEqual({ result: "pass", checked: 1 });
+  expect(check(placed().observed(70, held, [record("completed")]))).toEqual({ result: "pass", checked: 1 });
+});
+
+test("statements of a process that was killed anywhere may still be carried out for a moment", () => {
+  expect(check(killed().observed(299, held, [record("in_progress")])).result).toBe("skip");
+  expect(check(killed().observed(301, held, [record("in_progress")])).result).toBe("fail");
+});
+
+test("a kill of another replica, or before the attempt was made, ends nothing", () => {
+  const other = new HistorySketch().fault("kill-replica", { replica: 1 }, 50, 400).attempt({}, 0, 60, lost);
+  expect(check(other.observed(350, held, [record("in_progress")])).result).toBe("skip");
+  const before = new HistorySketch().fault("kill-replica", { replica: 0 }, 50, 55).attempt({}, 70, 90, lost);
+  expect(check(before.observed(400, held, [record("in_progress")])).result).toBe("skip");
+});
+
+test("once the lease is over another process may be repairing what is read", () => {
+  const torn = (at: number) =>
+    killed({ operation: "op", phase: "committed" })
+      .contract({ leaseMs: 100 })
+      .observed(at, held, [record("in_progress")]);
+  expect(check(torn(99)).result).toBe("fail");
+  expect(check(torn(100)).result).toBe("skip");
+});
+
+test("attempts made after the reading do not keep it from being judged", () => {
+  const sketch = new HistorySketch().attempt({}, 0, 10, answer(500)).observed(20, held, [record("in_progress")]);
+  expect(check(sketch.attempt({}, 30, 40, lost)).result).toBe("fail");
+});
+
+test("the last quiet reading is a reading too, whatever was in flight", () => {
+  const sketch = () => new HistorySketch().attempt({}, 0, 10, lost);
+  expect(check(sketch().books(held, { records: [record("in_progress")] }))).toMatchObject({
+    result: "fail",
+    violations: [{ message: expect.stringContaining("read when nothing moved any more") }],
+  });
+  expect(check(sketch().books(held, { records: [record("in_progress")], quiet: false })).result).toBe("skip");
+  expect(check(sketch().books(held, { records: [record("completed")] }))).toEqual({ result: "pass", checked: 1 });
+});
+
+test("a completed record of what the processor charged, without an effect, is a violation", () => {
+  const sketch = () => new HistorySketch().attempt({ endpoint: "charge" }, 0, 10, lost);
+  const completed = { records: [record("completed")] };
+  expect(
+    check(
+      sketch()
+        .books([], completed)
+        .account([{ result: "charged" }]),
+    ).result,
+  ).toBe("fail");
+  expect(
+    check(
+      sketch()
+        .books([], completed)
+        .account([{ result: "declined" }]),
+    ).result,
+  ).toBe("skip");
+});
+
 test("agrees with a brute-force checker", () => {
   agreesWith(
     atomicRecordAndEffect,
     (history) => {
       let checked = 0;
       let violated = 0;
-      const { contract, attempts } = history;
+      const { contract, attempts, faults } = history;
       const taken = (key: string) => (contract.key.caseSensitive === true ? key : key.toLowerCase());
-      for (const { effects, records, from, at } of history.observations) {
+      const endOf = ({ attempt, invokedAt, completedAt, outcome }: Recorded): number => {
+        if (outcome.kind !== "indeterminate") return completedAt;
+        const kills = faults.filter(
+          ({ fault, replica, from }) => fault === "kill-replica" && replica === attempt.replica && from > invokedAt,
+        );
+        const isPlaced = faults.some(
+          ({ fault, operation, phase, from }) =>
+            fault === "kill-replica" && operation === attempt.operation && phase !== null && from > invokedAt,
+        );
+        return Math.min(Infinity, ...kills.map(({ from }) => from)) + (isPlaced ? 0 : 250_000);
+      };
+      const lease = contract.leaseMs === "undocumented" ? 0 : contract.leaseMs * 1000;
+      const isLeft = (one: Recorded) =>
+        one.outcome.kind === "indeterminate" ||
+        (statusOf(one) >= 500 && (one.attempt.endpoint === "charge" || underFault(history, one)));
+      const readings = history.observations.flatMap(({ effects, records, from, at }) =>
+        effects === null || records === null ? [] : [{ effects, records, from, at, isLast: false }],
+      );
+      if (history.effects.known && history.records.known) {
+        const records = [...history.records.value].flatMap(([key, states]) => states.map((state) => ({ key, state })));
+        readings.push({ effects: history.effects.value, records, from: 1_000_000, at: 1_000_000, isLast: true });
+      }
+      for (const { effects, records, from, at, isLast } of readings) {
         for (const one of attempts) {
           const group = groupOf(history, one);
           const [first] = group;
-          if (first === undefined || effects === null || records === null) continue;
+          const made = group.filter(({ invokedAt }) => isLast || invokedAt <= at);
+          if (first === undefined || made.length === 0) continue;
           if (!hasKeyToItself(history, first) || at >= first.invokedAt + Number(contract.retentionMs) * 1000) continue;
-          const isClear = group.every(
-            ({ attempt, completedAt, outcome }) =>
-              completedAt < from &&
-              outcome.kind !== "indeterminate" &&
-              attempt.malformed === null &&
-              !attempt.forged &&
-              attempt.condition !== "fails",
-          );
-          if (!isClear || group.some((recorded) => !inTime(history, first, recorded))) continue;
+          const isDisturbed = ({ attempt }: Recorded) =>
+            attempt.malformed !== null || attempt.forged || attempt.condition === "fails";
+          if (group.some(isDisturbed)) continue;
+          const isMoving = (one: Recorded) => endOf(one) >= from || (isLeft(one) && one.invokedAt + lease <= at);
+          if (!isLast && made.some(isMoving)) continue;
           const references = new Set(group.map(({ attempt }) => attempt.reference));
           if (attempts.some((other) => references.has(other.attempt.reference) && !group.includes(other))) continue;
           const n = [...references].reduce((sum, reference) => sum + (effects.get(reference) ?? []).length, 0);
@@ -178,13 +268,19 @@ test("agrees with a brute-force checker", () => {
           );
           const isDone = mine.some(({ state }) => state === "completed");
           const isAllDone = mine.every(({ state }) => state === "completed");
-          const isAcknowledged = group.some(
+          const isAcknowledged = made.some(
             (recorded) => succeeded(recorded) && /original|spelling/.test(recorded.attempt.payload.kind),
+          );
+          const isCharged = [...references].some(
+            (reference) =>
+              isLast &&
+              history.downstream.known &&
+              history.downstream.value.get(reference)?.charges.some(({ status }) => status === "succeeded"),
           );
           if (mine.length === 0) {
             if (n === 0 || ours.length === 0 || contract.retentionMs === "undocumented") continue;
             violated += 1;
-          } else if (n > 0 ? !isDone : isAllDone && isAcknowledged) violated += 1;
+          } else if (n > 0 ? !isDone : isAllDone && (isAcknowledged || isCharged)) violated += 1;
           else if (n === 0 && isAllDone) continue;
           checked += 1;
         }

@@ -4,6 +4,7 @@ import type { Recorded } from "../history.ts";
 import { agreesWith, historiesWith, variedContract } from "../testing/arbitrary-history.ts";
 import { answer, HistorySketch, lost } from "../testing/history-builder.ts";
 import {
+  faultsOver,
   meet,
   resultOf,
   sameRequest,
@@ -121,6 +122,33 @@ test("a silent contract and one that holds duplicates back are excused", () => {
   expect(check(new HistorySketch().attempt({}, 0, 20))).toMatchObject({ result: "skip", excused: false });
 });
 
+const leased = () => new HistorySketch().contract({ leaseMs: 1_000 });
+
+test("the lease of a holder that was killed makes conflicts true, until lease and margin are over", () => {
+  const killed = (at: number) =>
+    check(
+      leased()
+        .fault("kill-replica", { replica: 0 }, 10, 300)
+        .attempt({}, 0, 12, lost)
+        .attempt({ replica: 1 }, at, at + 5, conflict),
+    ).result;
+  expect(killed(2_010)).toBe("pass");
+  expect(killed(2_011)).toBe("fail");
+});
+
+test("a server error under a fault may leave the key held, one without a fault may not", () => {
+  const held = (operation: string) =>
+    check(
+      leased()
+        .fault("processor", { operation }, 0, 400)
+        .attempt({ operation: "other", key: "other" }, 0, 5)
+        .attempt({}, 0, 20, answer(503))
+        .attempt({}, 500, 510, conflict),
+    ).result;
+  expect(held("op")).toBe("pass");
+  expect(held("other")).toBe("fail");
+});
+
 test("agrees with a brute-force checker", () => {
   const late = fc.oneof(
     { weight: 3, arbitrary: fc.integer({ min: 0, max: 40 }) },
@@ -135,7 +163,7 @@ test("agrees with a brute-force checker", () => {
   agreesWith(
     conflictOnlyWhileInFlight,
     (history) => {
-      const { contract, attempts, faults } = history;
+      const { contract, attempts } = history;
       const certainly = (one: Recorded, isOne: boolean): boolean =>
         toldToWait(contract, one) &&
         one.attempt.malformed === null &&
@@ -143,12 +171,17 @@ test("agrees with a brute-force checker", () => {
         !succeeded(one) &&
         (isOne || !toldOtherPayload(contract, one));
       const endOf = (one: Recorded): number => {
-        if (one.outcome.kind === "responded" && ![502, 504].includes(statusOf(one))) return one.completedAt;
+        const over = faultsOver(history, one);
+        const mayHold = [502, 504].includes(statusOf(one)) || (statusOf(one) >= 500 && over.length > 0);
+        if (one.outcome.kind === "responded" && !mayHold) return one.completedAt;
         if (contract.leaseMs === "undocumented") return Infinity;
-        const healed = faults
-          .filter(({ from, until }) => meet(from, until + 2_000_000, one.invokedAt, one.completedAt))
-          .map(({ until }) => until + 2_000_000);
-        return Math.max(one.completedAt, ...healed) + contract.leaseMs * 1000 + 1_000_000;
+        const killed = history.faults.filter(
+          ({ fault, replica, from }) =>
+            fault === "kill-replica" && replica === one.attempt.replica && from > one.invokedAt,
+        );
+        const last = Math.max(one.completedAt, ...over.map(({ until }) => until + 2_000_000));
+        const end = Math.min(last, ...killed.map(({ from }) => from));
+        return end + contract.leaseMs * 1000 + 1_000_000;
       };
       let checked = 0;
       let violated = 0;

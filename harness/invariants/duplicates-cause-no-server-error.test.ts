@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { agreesWith, historiesWith, onOneKey, variedContract } from "../testing/arbitrary-history.ts";
-import { answer, HistorySketch, lost } from "../testing/history-builder.ts";
+import { type AttemptSketch, answer, type FaultSketch, HistorySketch, lost } from "../testing/history-builder.ts";
 import {
   maybeSameKey,
   resultOf,
@@ -61,12 +61,12 @@ test("a failure that was asked for is not judged, nor what the error policy make
 
 test("what a fault touches is not judged, until two seconds after it was healed", () => {
   const sketch = (from: number) =>
-    check(new HistorySketch().paused(1, 100, 200).attempt({}, from, from + 50, answer(503))).result;
+    check(new HistorySketch().paused(0, 100, 200).attempt({}, from, from + 50, answer(503))).result;
   expect(sketch(20)).toBe("fail");
   expect(sketch(50)).toBe("skip");
   expect(sketch(2_200)).toBe("skip");
   expect(sketch(2_201)).toBe("fail");
-  expect(check(new HistorySketch().paused(1, 100, null).attempt({}, 9_000, 9_050, hung)).result).toBe("skip");
+  expect(check(new HistorySketch().paused(0, 100, null).attempt({}, 9_000, 9_050, hung)).result).toBe("skip");
 });
 
 test("a client that hangs up, and a connection that breaks, is no hang of the target", () => {
@@ -80,6 +80,33 @@ test("a 5xx that the contract promises to duplicates is right", () => {
   const inFlight = { answers: [{ status: 503 }], retryAfter: "optional" as const };
   const sketch = new HistorySketch().contract({ inFlight }).attempt({}, 0, 20).attempt({}, 1, 21, answer(503));
   expect(check(sketch)).toEqual({ result: "pass", checked: 2 });
+});
+
+test("a fault excuses no more than it can reach", () => {
+  const failing = (fault: string, place: FaultSketch, attempt: AttemptSketch) =>
+    check(
+      new HistorySketch()
+        .fault(fault, place, 10, 100)
+        .attempt({ operation: "struck", key: "struck" }, 0, 50, lost)
+        .attempt(attempt, 20, 40, answer(500)),
+    ).result;
+  const ofOperation = { operation: "struck", phase: "claimed", replica: 0 };
+  for (const fault of ["delay", "throw", "hang", "processor"]) {
+    expect(failing(fault, ofOperation, {}), fault).toBe("fail");
+    expect(failing(fault, ofOperation, { operation: "struck", key: "struck", replica: 1 }), fault).toBe("skip");
+  }
+  for (const fault of ["pause-replica", "kill-replica", "link-down", "latency"]) {
+    expect(failing(fault, { replica: 0 }, { replica: 1 }), fault).toBe("fail");
+    expect(failing(fault, { replica: 0 }, {}), fault).toBe("skip");
+    // Its holder was there, and may have left locks behind.
+    expect(failing(fault, { replica: 0 }, { operation: "struck", key: "struck", replica: 1 }), fault).toBe("skip");
+  }
+  expect(failing("database", {}, { replica: 1 })).toBe("skip");
+});
+
+test("a control, and a fault that is armed and did not strike, excuse nothing", () => {
+  const control = new HistorySketch().fault("latency", { replica: 0, isControl: true }, 0, 100);
+  expect(check(control.attempt({}, 20, 40, answer(500))).result).toBe("fail");
 });
 
 test("agrees with a brute-force checker", () => {

@@ -13,6 +13,7 @@ import {
   sameRequest,
   statusOf,
   succeeded,
+  toldOtherPayload,
   toldToWait,
   turnedAway,
   underFault,
@@ -99,7 +100,7 @@ test("after a released failure a conflict, a fault and the company of another fa
   expect(check(sketch().attempt({}, 30, 40, answer(409))).result).toBe("skip");
   expect(check(sketch().attempt(failing, 25, 35, answer(503)).attempt({}, 30, 40, answer(503))).result).toBe("skip");
   expect(check(sketch().attempt(failing, 25, 28, lost).attempt({}, 30, 40, answer(503))).result).toBe("skip");
-  expect(check(sketch().paused(1, 30, 50).attempt({}, 60, 70, answer(503))).result).toBe("skip");
+  expect(check(sketch().paused(0, 30, 50).attempt({}, 60, 70, answer(503))).result).toBe("skip");
   expect(check(sketch().attempt({}, 30, 40, lost)).result).toBe("skip");
 });
 
@@ -130,6 +131,45 @@ test("a contract that is silent or allows both is excused, and only that", () =>
   expect(check(keeps([...both], ["released"]).attempt(failing, 0, 20, answer(503)))).toMatchObject({ excused: false });
   expect(check(keeps(["stored"], [...both]).attempt(invalid, 0, 20, refused))).toMatchObject({ excused: false });
   expect(check(keeps([...both], [...both]).attempt({}, 0, 20))).toMatchObject({ result: "skip", excused: false });
+});
+
+const declined = answer(402, { status: "declined" });
+const declining = (changes: Partial<Contract> = {}) =>
+  new HistorySketch()
+    .contract(changes)
+    .attempt({ endpoint: "charge" }, 0, 20, declined)
+    .books([])
+    .account([{ result: "declined" }]);
+
+test("a decline that a retry turns into another answer is a violation", () => {
+  expect(check(declining().attempt({ endpoint: "charge" }, 30, 40))).toMatchObject({
+    result: "fail",
+    violations: [
+      {
+        attempts: ["a1", "a2"],
+        expected: "the stored 402 again, since the processor declined for good",
+        actual: "a2 (201)",
+      },
+    ],
+  });
+  expect(check(declining().attempt({ endpoint: "charge" }, 30, 40, answer(402, { status: "other" }))).result).toBe(
+    "fail",
+  );
+  expect(check(declining().attempt({ endpoint: "charge" }, 30, 40, declined))).toEqual({ result: "pass", checked: 1 });
+});
+
+test("a refusal is a decline only if the processor declined before it charged", () => {
+  const retried = () => declining().attempt({ endpoint: "charge" }, 30, 40);
+  expect(check(retried().account([{ result: "charged" }])).result).toBe("skip");
+  expect(check(retried().account([{ result: "failed" }, { result: "declined" }, { result: "charged" }])).result).toBe(
+    "fail",
+  );
+});
+
+test("a contract that is silent on declines excuses them", () => {
+  const stored = { validation: ["stored"], failedBeforeEffect: ["released"], declined: "undocumented" } as const;
+  const silent = declining({ stored: { ...stored, validation: ["stored"], failedBeforeEffect: ["released"] } });
+  expect(check(silent.attempt({ endpoint: "charge" }, 30, 40))).toMatchObject({ result: "skip", excused: true });
 });
 
 test("agrees with a brute-force checker", () => {
@@ -199,6 +239,31 @@ test("agrees with a brute-force checker", () => {
               return meet(rival.invokedAt, end, one.invokedAt, one.completedAt);
             });
             if (!isRivalled) judge(succeeded(one));
+          }
+        }
+        const calls = (one: Recorded) =>
+          history.downstream.known ? (history.downstream.value.get(one.attempt.reference)?.calls ?? []) : [];
+        const isDeclined = all.every(
+          (one) => calls(one).find(({ result }) => ["charged", "declined"].includes(result))?.result === "declined",
+        );
+        const decline = earliest(
+          attempts.filter(
+            (one) =>
+              statusOf(one) >= 400 &&
+              statusOf(one) < 500 &&
+              !(one.attempt.payload.kind === "invalid" && statusOf(one) === 400) &&
+              !turnedAway(contract, one) &&
+              !toldToWait(contract, one) &&
+              !toldOtherPayload(contract, one),
+          ),
+        );
+        const wasFirst =
+          decline && all.every((one) => one.invokedAt > decline.completedAt || sameRequest(contract, one, decline));
+        if (isOnly(stored.declined, "stored") && isDeclined && wasFirst) {
+          for (const one of attempts) {
+            if (one.invokedAt <= decline.completedAt || one.attempt.condition === "fails") continue;
+            if (statusOf(one) === 0 || statusOf(one) >= 500 || turnedAway(contract, one)) continue;
+            if (sameRequest(contract, one, decline)) judge(sameAnswer(contract, decline, one));
           }
         }
         const failure = earliest(attempts.filter((one) => one.attempt.condition === "fails" && statusOf(one) >= 500));

@@ -4,7 +4,7 @@ import { RESOLVE_MARGIN_MS } from "../evidence/persistence.ts";
 import type { Recorded } from "../history.ts";
 import { agreesWith, historiesWith, onOneKey, variedContract } from "../testing/arbitrary-history.ts";
 import { answer, HistorySketch, lost } from "../testing/history-builder.ts";
-import { resultOf, statusOf, toldToWait, underFault } from "../testing/naive-answers.ts";
+import { boundFrom, resultOf, statusOf, toldToWait, underFault } from "../testing/naive-answers.ts";
 import { everyKeyResolves } from "./every-key-resolves.ts";
 
 const LEASE_MS = 1000;
@@ -112,6 +112,40 @@ test("an undocumented lease is excused", () => {
   expect(check(silent)).toMatchObject({ result: "skip", excused: true });
 });
 
+test("a fault that strikes once gives its holder's lease its time, and no more", () => {
+  for (const fault of ["kill-replica", "hang", "delay", "throw"]) {
+    const place = fault === "kill-replica" ? { replica: 0 } : { replica: 0, operation: "op", phase: "claimed" };
+    const stuck = (lastAt: number) =>
+      sketch()
+        .fault(fault, place, 500, 60_000)
+        .attempt(client, 0, 510, lost)
+        .attempt({ ...client, replica: 1 }, 600, 610, conflict)
+        .attempt({ ...client, replica: 1 }, lastAt, lastAt + 10, conflict);
+    expect(check(stuck(LIMIT_MS + 499)).result, fault).toBe("skip");
+    expect(check(stuck(LIMIT_MS + 600)).result, fault).toBe("fail");
+  }
+});
+
+test("a fault that goes on may take one holder after the other, until it is healed", () => {
+  const during = (heals: number) =>
+    sketch()
+      .fault("processor", { operation: "op" }, 0, heals)
+      .attempt(client, 10, 20, answer(503))
+      .attempt(client, 30, 40, conflict)
+      .attempt(client, 9_000, 9_010, conflict);
+  expect(check(during(20_000)).result).toBe("skip");
+  expect(check(during(6_000)).result).toBe("skip");
+  expect(check(during(5_000)).result).toBe("fail");
+});
+
+test("a fault of another operation excuses nothing", () => {
+  const other = sketch()
+    .fault("hang", { operation: "another", phase: "claimed", replica: 0 }, 0, 60_000)
+    .attempt({ operation: "another", key: "another" }, 0, 60_000, lost)
+    .attempt(client, 10, 20, answer(503));
+  expect(check(other.attempt(client, LIMIT_MS + 10, LIMIT_MS + 20, answer(503))).result).toBe("fail");
+});
+
 test("agrees with a brute-force checker", () => {
   const histories = historiesWith({
     contract: variedContract,
@@ -151,7 +185,7 @@ test("agrees with a brute-force checker", () => {
         const waiting = tries.filter((one) =>
           tries.every((done) => !isFinal(done) || done.completedAt < one.invokedAt),
         );
-        const waited = waiting.includes(last) ? last.invokedAt - Math.min(...waiting.map((one) => one.invokedAt)) : 0;
+        const waited = waiting.includes(last) ? last.invokedAt - boundFrom(history, waiting[0] ?? last, last) : 0;
         if (isFinal(last)) checked += 1;
         else if (waited >= (leaseMs + 3_000) * 1000) {
           checked += 1;

@@ -100,7 +100,7 @@ test("after retention another answer is right", () => {
 });
 
 test("agrees with a brute-force checker", () => {
-  agreesWith(replayIsIdentical, bruteForce);
+  agreesWith(replayIsIdentical, bruteForce, 6_000);
   agreesWith(replayIsIdentical, bruteForce, 2_000, oneKeyHistory);
 });
 

@@ -9,6 +9,7 @@ import {
   certainKeys,
   earliestSuccess,
   headerOf,
+  meet,
   resultOf,
   sameAnswer,
   sameRequest,
@@ -56,6 +57,14 @@ test("what a key had lost before, or never had for itself, it does not lose to t
   expect(check(kept().attempt({}, 600, 610, answer(422)).attempt(changed, 700, 710, answer(422))).result).toBe("fail");
   const refused = { kind: "refused", reason: "ECONNREFUSED" } as const;
   expect(check(kept().attempt({}, 5, 10, refused).attempt({}, 600, 610, other)).result).toBe("fail");
+});
+
+test("what a fault took away is not lost to time", () => {
+  const other = answer(201, { reference: "op", id: 2 });
+  const crashed = kept().fault("database-crash", {}, 300, 310);
+  expect(check(crashed.attempt({}, 600, 610, other)).result).toBe("skip");
+  const later = kept().fault("database-crash", {}, 700, 710);
+  expect(check(later.attempt({}, 600, 610, other)).result).toBe("fail");
 });
 
 test("an old answer after retention is a violation, by its marker or by its body", () => {
@@ -204,7 +213,11 @@ test("agrees with a brute-force checker", () => {
               speaksOfKey(other) &&
               !sameAnswer(contract, original, other),
           );
-          if (wasLost) continue;
+          if (
+            wasLost ||
+            history.faults.some(({ from, until }) => meet(from, until, original.invokedAt, one.completedAt))
+          )
+            continue;
           judge(sameAnswer(contract, original, one));
         }
         for (const operation of new Set(attempts.map(({ attempt }) => attempt.operation))) {

@@ -2,6 +2,7 @@
 import { type Answered, excerpt, firstSuccess, isMarkedReplay, isSuccess, name } from "../evidence/answers.ts";
 import { ownGroups, requestOf } from "../evidence/key-scope.ts";
 import { deviation, isAboutItsKey } from "../evidence/owner.ts";
+import { lastTouching, type Spans, spansOf } from "../evidence/spans.ts";
 import type { History, KeyGroup, Recorded } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
 import { type Micros, sameBody } from "../operation.ts";
@@ -17,12 +18,15 @@ export const retentionIsKept = {
   check(history: History) {
     const { retentionMs } = history.contract;
     if (retentionMs === "undocumented") return undocumented("the retention");
+    const faults = spansOf(history.faults);
     const violations: Violation[] = [];
     let checked = 0;
     for (const group of ownGroups(history)) {
       const original = firstSuccess(history, group.attempts);
       if (original === null) continue;
-      const late = lateRetries(history, group, original, retentionMs * 1000);
+      const late = lateRetries(history, group, original, retentionMs * 1000).filter((one) =>
+        isUndisturbed(faults, original, one),
+      );
       const after = laterOperations(history, group, original, retentionMs * 1000);
       checked += late.length + after.length;
       const found = firstLost(history, original, late) ?? firstWronglyTreated(history, original, after);
@@ -61,6 +65,11 @@ function lateRetries(
       invokedAt <= lostAt &&
       completedAt < meddledAt,
   );
+}
+
+/** No fault was at work from the one to the other: it would explain a loss better than time does. */
+function isUndisturbed(faults: Spans, { invokedAt }: Answered, { completedAt }: Answered): boolean {
+  return lastTouching(faults, { invokedAt, completedAt }) === null;
 }
 
 /** What another request under the key may have done to its answer is no work of time either. */

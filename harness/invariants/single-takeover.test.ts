@@ -108,6 +108,28 @@ test("a silent contract is excused, a scenario without a pause is not", () => {
   expect(check(new HistorySketch().attempt({}, 0, 20))).toMatchObject({ result: "skip", excused: false });
 });
 
+test("the lease of a holder that was killed or hangs is taken over once, too", () => {
+  // Who never wakes up is taken over when its lease is over, though the fault was healed before.
+  for (const [fault, how, heals] of [
+    ["kill-replica", "killed", 30],
+    ["hang", "hung", 30],
+    ["delay", "delayed", 300],
+  ] as const) {
+    const held = () =>
+      new HistorySketch()
+        .contract({ leaseMs: 100 })
+        .fault(fault, { replica: 0, operation: "op", phase: "claimed" }, 10, heals)
+        .attempt({}, 0, 400, { kind: "indeterminate", reason: "timeout" })
+        .attempt(elsewhere, 20, 25, answer(409))
+        .attempt({}, 150, 170, taken);
+    expect(check(held().attempt(elsewhere, 180, 190, replayed)), fault).toEqual({ result: "pass", checked: 1 });
+    expect(check(held().attempt(elsewhere, 151, 171, answer(201, { id: 2 }))), fault).toMatchObject({
+      result: "fail",
+      violations: [{ message: expect.stringContaining(`while the holder of their key was ${how}`) }],
+    });
+  }
+});
+
 test("agrees with a brute-force checker", () => {
   agreesWith(
     singleTakeover,

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { historyOf } from "../history.ts";
 import { agreesWith, historiesWith, variedContract } from "../testing/arbitrary-history.ts";
 import { answer, HistorySketch, lost, SCENARIO } from "../testing/history-builder.ts";
-import { certainKeys, meet, resultOf, statusOf, succeeded, turnedAway } from "../testing/naive-answers.ts";
+import { certainKeys, resultOf, statusOf, succeeded, turnedAway, underFault } from "../testing/naive-answers.ts";
 import { unrelatedKeysAreUnaffected } from "./unrelated-keys-are-unaffected.ts";
 
 const check = (sketch: HistorySketch) => unrelatedKeysAreUnaffected.check(sketch.build());
@@ -17,7 +17,7 @@ test("a control request that does not succeed during a pause is a violation", ()
     checked: 1,
     violations: [
       {
-        message: "a1 (503) had a key of its own on replica 1 while another replica was paused, and did not succeed",
+        message: "a1 (503) had a key of its own on replica 1, a fault was at work elsewhere, and it did not succeed",
         expected: "a success, as without the fault",
         actual: "503",
         key: "key",
@@ -72,6 +72,20 @@ test("a fault of another kind may be felt everywhere", () => {
   expect(history && unrelatedKeysAreUnaffected.check(history).result).toBe("skip");
 });
 
+test("a fault of one operation, a kill and a cut link leave others alone too", () => {
+  for (const fault of ["hang", "throw", "delay", "processor"]) {
+    const struck = () => new HistorySketch().fault(fault, { replica: 0, operation: "struck" }, 100, 200);
+    expect(check(struck().attempt({}, 150, 160, answer(503))).result, fault).toBe("fail");
+    expect(check(struck().attempt({}, 150, 160)).result, fault).toBe("pass");
+    expect(check(struck().attempt({ operation: "struck" }, 150, 160, answer(503))).result, fault).toBe("skip");
+  }
+  for (const fault of ["kill-replica", "link-down", "latency"]) {
+    const struck = () => new HistorySketch().fault(fault, { replica: 0 }, 100, 200);
+    expect(check(struck().attempt(elsewhere, 150, 160, answer(503))).result, fault).toBe("fail");
+    expect(check(struck().attempt({}, 150, 160, answer(503))).result, fault).toBe("skip");
+  }
+});
+
 test("without a fault there is no control group", () => {
   expect(check(new HistorySketch().attempt({}, 0, 20))).toEqual({
     result: "skip",
@@ -97,14 +111,10 @@ test("agrees with a brute-force checker", () => {
       let violated = 0;
       for (const [one, another] of certainKeys(history)) {
         if (one === undefined || another !== undefined) continue;
-        const { payload, condition, replica } = one.attempt;
+        const { payload, condition } = one.attempt;
         if (payload.kind === "invalid" || condition === "fails") continue;
         const isInside = faults.some(({ from, until }) => from <= one.invokedAt && one.invokedAt <= until);
-        const isOwn = faults.some(
-          (window) =>
-            window.replica === replica && meet(window.from, window.until + 2_000_000, one.invokedAt, one.completedAt),
-        );
-        if (!isInside || isOwn || turnedAway(contract, one)) continue;
+        if (!isInside || underFault(history, one) || turnedAway(contract, one)) continue;
         const isHung = one.outcome.kind === "indeterminate" && one.outcome.reason === "timeout";
         if (statusOf(one) === 0 && !isHung) continue;
         checked += 1;

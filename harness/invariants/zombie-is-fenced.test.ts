@@ -91,6 +91,22 @@ test("books that several operations share, or that retention may have cleared, a
   expect(check(short).result).toBe("skip");
 });
 
+test("a delayed holder is a zombie, a killed or hanging one never wakes up", () => {
+  const held = (fault: string) =>
+    new HistorySketch()
+      .contract({ leaseMs: 100 })
+      .fault(fault, { replica: 0, operation: "op", phase: "claimed" }, 10, 300)
+      .attempt({}, 0, 280, answer(201, { id: 2 }))
+      .attempt(elsewhere, 20, 25, answer(409))
+      .attempt(elsewhere, 150, 170, taken)
+      .books([effect("op"), effect("op")]);
+  expect(check(held("delay"))).toMatchObject({
+    result: "fail",
+    violations: [{ message: expect.stringContaining("was delayed and lost its key to") }],
+  });
+  for (const fault of ["hang", "kill-replica"]) expect(check(held(fault)).result).toBe("skip");
+});
+
 test("a silent contract is excused", () => {
   expect(check(woken(lost).contract({ leaseMs: "undocumented" }))).toMatchObject({ result: "skip", excused: true });
   const inFlight = { answers: [], retryAfter: "optional" as const };
@@ -107,6 +123,7 @@ test("agrees with a brute-force checker", () => {
       let checked = 0;
       let violated = 0;
       for (const { window, taker, holders, isSafe } of naiveTakeovers(history)) {
+        if (window.fault !== "pause-replica" && window.fault !== "delay") continue;
         const { reference } = taker.attempt;
         const reading = history.observations
           .filter(({ at, effects }) => effects !== null && at > taker.completedAt && at <= window.until)

@@ -1,21 +1,27 @@
 /** What the lab can do to its own database while a target uses it. */
 import pg from "pg";
 import type { Cure, DatabaseError, DatabasePowers } from "../fault.ts";
+import type { Postgres } from "./postgres.ts";
 
 const CONNECT_MS = 5_000;
 const RECOVERY_MS = 10_000;
 const BETWEEN_LOOKS_MS = 20;
 
-export function databasePowers(url: string): DatabasePowers {
-  return {
+export function databasePowers({ url, mayBeKilled }: Postgres): DatabasePowers {
+  const powers: DatabasePowers = {
     endSessions: () => withSession(url, async (session) => void (await session.query(END_SESSIONS))),
+    readyToFail: (error) => readyToFail(url, error),
+    failOnce: () => failOnce(url),
+    lockTables: () => lockTables(url),
+  };
+  // The number of a backend elsewhere is the number of something else here.
+  if (!mayBeKilled) return powers;
+  return {
+    ...powers,
     crash: async () => {
       await crash(url);
       return () => recovered(url);
     },
-    readyToFail: (error) => readyToFail(url, error),
-    failOnce: () => failOnce(url),
-    lockTables: () => lockTables(url),
   };
 }
 

@@ -1,7 +1,7 @@
 /**
  * The keeper: a small process of its own that starts everything a run needs and outlives the run by
  * seconds. When the harness is gone, however it went, the channel closes, and the keeper ends what it
- * started and removes the directories it made. So nothing is left after a SIGKILL of the harness.
+ * started, runs what is to be run at the end, and removes the directories it made. So nothing is left after a SIGKILL of the harness.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { chownSync, mkdtempSync } from "node:fs";
@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FromKeeper, StartCommand, ToKeeper } from "./keeper.ts";
+import { carryOutLast, type LastCommand } from "./last-command.ts";
 import { ProcessLog } from "./process-log.ts";
 import { endStragglers, MARKER } from "./stragglers.ts";
 import { isWalkable } from "./walkable.ts";
@@ -31,6 +32,7 @@ interface Kept {
 const marker = process.argv[2] ?? "";
 const kept = new Map<number, Kept>();
 const directories = new Set<string>();
+const last: LastCommand[] = [];
 let isEnding = false;
 
 process.on("disconnect", () => void end());
@@ -67,6 +69,11 @@ function carryOut(message: Exclude<ToKeeper, { do: "end" }>): void {
       return;
     case "remove-at-end":
       directories.add(message.directory);
+      reply({ to: message.id, ok: true });
+      return;
+    case "run-at-end":
+      if (isEnding) throw new Error("the lab is being taken down");
+      last.push(message.command);
       reply({ to: message.id, ok: true });
   }
 }
@@ -119,6 +126,7 @@ async function end(): Promise<void> {
   for (const { child } of kept.values()) signalGroup(child, "SIGKILL");
   await endStragglers(marker, [...directories]);
   await Promise.race([Promise.all([...kept.values()].map(({ log }) => log.close())), sleep(LAST_LINES_MS)]);
+  for (const left of await Promise.all(last.map(carryOutLast))) if (left !== null) reply({ left });
   for (const directory of directories) await remove(directory);
   if (process.connected) process.disconnect();
   process.exit(0);

@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { Failure } from "../fail.ts";
+import { carryOutLast, type LastCommand } from "./last-command.ts";
 import { endStragglers } from "./stragglers.ts";
 
 /** A user that a process runs as. */
@@ -36,11 +37,13 @@ export type ToKeeper =
       readonly owner?: Owner | undefined;
     }
   | { readonly do: "remove-at-end"; readonly id: number; readonly directory: string }
+  | { readonly do: "run-at-end"; readonly id: number; readonly command: LastCommand }
   | { readonly do: "end" };
 
 export type FromKeeper =
   | { readonly to: number; readonly ok: true; readonly pid?: number; readonly directory?: string }
   | { readonly to: number; readonly ok: false; readonly error: string }
+  | { readonly left: string }
   | { readonly exited: number; readonly code: number | null; readonly signal: NodeJS.Signals | null };
 
 export interface Exit {
@@ -67,6 +70,7 @@ export class Keeper implements AsyncDisposable {
   readonly #gone: Promise<void>;
   readonly #marker = randomBytes(12).toString("hex");
   readonly #directories: string[] = [];
+  readonly #last: LastCommand[] = [];
   #isEnding = false;
   #isGone = false;
   #next = 1;
@@ -118,6 +122,12 @@ export class Keeper implements AsyncDisposable {
     this.#directories.push(directory);
   }
 
+  /** To be run when every process has ended, whoever brings that about. */
+  async runAtEnd(command: LastCommand): Promise<void> {
+    await this.#ask({ do: "run-at-end", id: this.#next, command });
+    this.#last.push(command);
+  }
+
   /** Ends everything that was started; resolves when it has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isEnding = true;
@@ -139,6 +149,10 @@ export class Keeper implements AsyncDisposable {
       this.#exits.get(message.exited)?.({ code: message.code, signal: message.signal });
       return;
     }
+    if ("left" in message) {
+      tellWhatIsLeft(message.left);
+      return;
+    }
     const waiting = this.#waiting.get(message.to);
     this.#waiting.delete(message.to);
     if (message.ok) waiting?.resolve(message);
@@ -153,8 +167,14 @@ export class Keeper implements AsyncDisposable {
     for (const exited of this.#exits.values()) exited({ code: null, signal: "SIGKILL" });
     if (this.#isEnding) return;
     await endStragglers(this.#marker, this.#directories);
+    for (const left of await Promise.all(this.#last.map(carryOutLast))) if (left !== null) tellWhatIsLeft(left);
     for (const directory of this.#directories) await rm(directory, { recursive: true, force: true });
   }
+}
+
+/** A finding of its own: the run is over and its verdict stands, but somebody has to tidy up. */
+function tellWhatIsLeft(left: string): void {
+  console.error(`idemproof: left behind: ${left}`);
 }
 
 function keeperLost(): Failure {

@@ -10,19 +10,20 @@ import { LINKS, type LinkName, type Powers, type Variables } from "../fault.ts";
 import type { LinkState } from "../scenario.ts";
 import { passwordIn } from "../secrets.ts";
 import type { Target, TargetFile } from "../target.ts";
+import type { Backend, Backends } from "./backend.ts";
 import { databasePowers } from "./database-faults.ts";
 import { Failpoints } from "./failpoints.ts";
 import { Keeper } from "./keeper.ts";
 import { Links } from "./links.ts";
 import { namesIn } from "./names.ts";
-import { startPostgres } from "./postgres.ts";
+import { type Postgres, startPostgres } from "./postgres.ts";
 import { Processor } from "./processor/processor.ts";
 import { startRedis } from "./redis.ts";
 import { type Replica, startReplicas } from "./replicas.ts";
 import { skewedClock } from "./skewed-clock.ts";
 import { startToxiproxy } from "./toxiproxy/toxiproxy.ts";
 
-export interface LabOptions {
+export interface LabOptions extends Partial<Backends> {
   readonly stage: StageName;
   /** Something is to go through links that faults can touch. */
   readonly usesLinks: boolean;
@@ -83,7 +84,7 @@ export class Lab implements AsyncDisposable {
 
 /** What the lab provides beside the target. */
 interface Services {
-  readonly postgres: string | null;
+  readonly postgres: Postgres | null;
   readonly processor: Processor | null;
   readonly failpoints: Failpoints | null;
   readonly redis: string | null;
@@ -100,7 +101,7 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
   options.signal.throwIfAborted();
   const { ended } = services;
   if (file.start === undefined) {
-    return withLinks({ ...alreadyRunning(file), postgres: services.postgres, ended }, services);
+    return withLinks({ ...alreadyRunning(file), postgres: services.postgres?.url ?? null, ended }, services);
   }
   options.onStep(`starting ${file.start.replicas} replica(s) of ${file.name}`);
   const ways = await waysOf(services, file.start.replicas);
@@ -108,7 +109,12 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
     start: file.start,
     directory: resolve(target.directory, file.start.directory ?? "."),
     logs: options.logs,
-    secrets: [...options.secrets, ...passwordIn(services.redis ?? "").filter((text) => text !== "")],
+    secrets: [
+      ...options.secrets,
+      ...Object.values(namesOf(services))
+        .flatMap(passwordIn)
+        .filter((text) => text !== ""),
+    ],
     hasHttp2: file.http2 !== undefined,
     names: namesOf(services),
     namesOfReplica: (replica) => ways[replica] ?? {},
@@ -118,7 +124,7 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
     ...alreadyRunning(file),
     urls: replicas.map(({ url }) => url),
     http2Urls: replicas.flatMap(({ http2Url }) => (http2Url === null ? [] : [http2Url])),
-    postgres: services.postgres,
+    postgres: services.postgres?.url ?? null,
     processor: services.processor,
     failpoints: services.failpoints,
     powers: powersOver(replicas, services, file.start.redeploy?.env ?? null),
@@ -135,7 +141,7 @@ async function startServices(keeper: Keeper, file: TargetFile, options: LabOptio
   let lacking: string | null = null;
   if (options.usesLinks) {
     try {
-      const toxiproxy = await startToxiproxy(keeper, logs, options);
+      const toxiproxy = await startToxiproxy(keeper, logs, { ...options, choice: choiceOf(options.toxiproxy) });
       links = new Links(toxiproxy);
       ends.push(toxiproxy.ended);
     } catch (error) {
@@ -143,10 +149,10 @@ async function startServices(keeper: Keeper, file: TargetFile, options: LabOptio
       lacking = error.message;
     }
   }
-  let postgres: string | null = null;
+  let postgres: Postgres | null = null;
   if (needsPostgres(file)) {
     onStep("starting PostgreSQL");
-    postgres = (await startPostgres(keeper, logs, options)).url;
+    postgres = await startPostgres(keeper, logs, options);
   }
   options.signal.throwIfAborted();
   let redis: string | null = null;
@@ -160,8 +166,17 @@ async function startServices(keeper: Keeper, file: TargetFile, options: LabOptio
   return { postgres, processor, failpoints, redis, links, lacking, ended };
 }
 
+function choiceOf(backend: Backend | undefined): string | undefined {
+  return backend?.kind === "url" ? backend.url : backend?.kind;
+}
+
 function namesOf({ postgres, processor, failpoints, redis }: Services): Record<string, string> {
-  const values = { postgres, redis, processor: processor?.url ?? null, failpoints: failpoints?.url ?? null };
+  const values = {
+    postgres: postgres?.url ?? null,
+    redis,
+    processor: processor?.url ?? null,
+    failpoints: failpoints?.url ?? null,
+  };
   return Object.fromEntries(Object.entries(values).filter((one): one is [string, string] => one[1] !== null));
 }
 
@@ -171,7 +186,7 @@ async function waysOf({ links, postgres, processor }: Services, replicas: number
   return Promise.all(
     Array.from({ length: replicas }, async (_, replica) => {
       const ways: Record<string, string> = {};
-      if (postgres !== null) ways["postgres"] = (await links.through("database", replica, new URL(postgres))).href;
+      if (postgres !== null) ways["postgres"] = (await links.through("database", replica, new URL(postgres.url))).href;
       if (processor !== null) {
         ways["processor"] = (await links.through("processor", replica, new URL(processor.url))).origin;
       }

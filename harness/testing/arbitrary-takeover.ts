@@ -1,5 +1,5 @@
 /**
- * Small histories around one pause of a replica: an attempt that was in flight on it, others that were told to
+ * Small histories around one fault that holds a key up: an attempt that was in flight there, others that were told to
  * wait or served elsewhere, readings of the books. Chance alone would hardly ever tell this story.
  */
 import fc from "fast-check";
@@ -99,12 +99,15 @@ export const anyTakeover: fc.Arbitrary<History> = fc
         fc.array(later, { maxLength: 1 }),
       )
       .map((groups) => groups.flat()),
+    kind: fc.constantFrom("pause-replica", "pause-replica", "pause-replica", "kill-replica", "hang", "delay"),
     heals: fc.constantFrom(true, true, true, false),
     readings: fc.array(fc.record({ at: between(15, 45), effects }), { maxLength: 2 }),
     books: fc.option(effects, { freq: 4 }),
   })
-  .map(({ contract: changes, attempts, heals, readings, books }) => {
-    const history = new HistorySketch().contract(changes).paused(0, FROM, heals ? UNTIL : null);
+  .map(({ contract: changes, attempts, kind, heals, readings, books }) => {
+    const history = new HistorySketch()
+      .contract(changes)
+      .fault(kind, { replica: 0, operation: "one" }, FROM, heals ? UNTIL : null);
     for (const { sketch, from, until, outcome } of attempts) history.attempt(sketch, from, until, outcome);
     for (const { at, effects } of readings.sort((one, other) => one.at - other.at)) history.observed(at, effects);
     if (books) history.books(books);

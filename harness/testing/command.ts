@@ -46,3 +46,24 @@ export function runProcess(
     child.once("close", (code) => resolve({ code, stdout, stderr }));
   });
 }
+
+/** A run that is killed so long after it said the words; resolves when it is dead. */
+export function killedRun(
+  args: readonly string[],
+  { words, ms, env = {} }: { readonly words: string; readonly ms: number; readonly env?: CommandOptions["env"] },
+): Promise<void> {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd: PROJECT,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  return new Promise((resolve, reject) => {
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      if (text.includes(words)) setTimeout(() => child.kill("SIGKILL"), ms);
+    });
+    child.once("error", reject);
+    child.once("close", (_, signal) =>
+      signal === "SIGKILL" ? resolve() : reject(new Error(`the run ended before it was killed`)),
+    );
+  });
+}

@@ -4,7 +4,7 @@
  * of it may be shared with the judge: the two are there to disagree.
  */
 import type { Contract } from "../contract.ts";
-import type { History, Recorded } from "../history.ts";
+import type { FaultWindow, History, Recorded } from "../history.ts";
 
 export function statusOf({ outcome }: Recorded): number {
   return outcome.kind === "responded" ? outcome.status : 0;
@@ -109,9 +109,50 @@ export function meet(a: number, b: number, c: number, d: number): boolean {
   return a <= d && c <= b;
 }
 
-/** At work, or healed less than two seconds before. */
-export function underFault({ faults }: History, { invokedAt, completedAt }: Recorded): boolean {
-  return faults.some(({ from, until }) => meet(from, until + 2_000_000, invokedAt, completedAt));
+/** Reached by a fault that was at work, or healed less than two seconds before. */
+export function underFault(history: History, one: Recorded): boolean {
+  return faultsOver(history, one).length > 0;
+}
+
+export function faultsOver(history: History, one: Recorded): readonly FaultWindow[] {
+  return history.faults.filter(
+    (window) =>
+      meet(window.from, window.until + 2_000_000, one.invokedAt, one.completedAt) && mayReach(history, window, one),
+  );
+}
+
+/** May a fault be felt by an attempt, whenever it is made? */
+function mayReach(history: History, window: FaultWindow, one: Recorded): boolean {
+  const { fault, replica, operation } = window;
+  const withItsKey = history.attempts.filter(({ attempt: { key, operation: own } }) =>
+    key === null
+      ? one.attempt.key === null && own === one.attempt.operation
+      : key === one.attempt.key ||
+        (history.contract.key.caseSensitive === "undocumented" && key.toLowerCase() === one.attempt.key?.toLowerCase()),
+  );
+  const isPlaced = withItsKey.some(({ attempt }) => attempt.operation === operation);
+  if (["delay", "throw", "hang", "processor"].includes(fault)) return operation === null || isPlaced;
+  if (!["pause-replica", "kill-replica", "link-down", "toxic"].includes(fault)) return true;
+  return replica === one.attempt.replica || isPlaced || withItsKey.some((other) => wasCaught(window, other));
+}
+
+/** In flight on the replica when it was struck. */
+function wasCaught({ replica, from }: FaultWindow, { attempt, invokedAt, completedAt }: Recorded): boolean {
+  return attempt.replica === replica && invokedAt < from && completedAt > from;
+}
+
+/** From when on the key of two attempts of one operation is bound to resolve. */
+export function boundFrom(history: History, first: Recorded, last: Recorded): number {
+  const moments = history.faults.flatMap((window) => {
+    const isOnce = ["delay", "throw", "hang", "pause-replica", "kill-replica"].includes(window.fault);
+    const end = isOnce ? window.from : window.until;
+    if (!meet(window.from, end, first.invokedAt, last.invokedAt)) return [];
+    const isFelt = isOnce
+      ? mayReach(history, window, { ...first, attempt: { ...first.attempt, replica: -1 } })
+      : [first, last].some((one) => mayReach(history, window, one));
+    return isFelt ? [end] : [];
+  });
+  return Math.max(first.invokedAt, ...moments);
 }
 
 /** The verdict that counts give. */

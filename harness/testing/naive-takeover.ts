@@ -16,18 +16,25 @@ export interface NaiveTakeover {
 
 export function naiveTakeovers(history: History): readonly NaiveTakeover[] {
   return history.faults
-    .filter(({ fault }) => fault === "pause-replica")
+    .filter(({ fault }) => ["pause-replica", "kill-replica", "hang", "delay"].includes(fault))
     .flatMap((window) => certainKeys(history).flatMap((all) => naiveTakeover(history, window, all) ?? []));
 }
 
 function naiveTakeover(history: History, window: FaultWindow, all: readonly Recorded[]): NaiveTakeover | null {
   const { contract } = history;
   const attempts = remembered(contract, all);
-  const during = attempts.filter(({ completedAt }) => completedAt > window.from && completedAt < window.until);
+  const isPause = window.fault === "pause-replica";
+  const until = window.fault === "kill-replica" || window.fault === "hang" ? Infinity : window.until;
+  const during = attempts.filter(({ completedAt }) => completedAt > window.from && completedAt < until);
   const taker = earliestSuccess(during);
-  if (taker === undefined || taker.attempt.replica === window.replica) return null;
   const isOverPause = (one: Recorded) =>
-    one.attempt.replica === window.replica && one.invokedAt < window.from && one.completedAt > window.from;
+    one.attempt.replica === window.replica &&
+    (isPause || window.fault === "kill-replica" || one.attempt.operation === window.operation) &&
+    one.invokedAt < window.from &&
+    one.completedAt > window.from &&
+    one.outcome.kind !== "refused";
+  const isHeldUp = (one: Recorded) => (isPause ? one.attempt.replica === window.replica : isOverPause(one));
+  if (taker === undefined || isHeldUp(taker)) return null;
   const holders = attempts.filter(
     (one) => isOverPause(one) && one.outcome.kind !== "refused" && sameRequest(contract, one, taker),
   );
@@ -46,10 +53,9 @@ function naiveTakeover(history: History, window: FaultWindow, all: readonly Reco
     window,
     taker,
     holders,
-    successes: during.filter(
-      (one) => succeeded(one) && one.attempt.replica !== window.replica && sameRequest(contract, one, taker),
-    ),
+    successes: during.filter((one) => succeeded(one) && !isHeldUp(one) && sameRequest(contract, one, taker)),
     isSafe:
-      retentionMs === "undocumented" || (window.until < start + retentionMs * 1000 && attempts.length === all.length),
+      isPause &&
+      (retentionMs === "undocumented" || (window.until < start + retentionMs * 1000 && attempts.length === all.length)),
   };
 }

@@ -2,7 +2,7 @@
  * The questions that brute-force checkers ask of a history, answered as naively as they can be and without
  * the judge's own code, so that the two can disagree. Only for sketches: an answer is known by its status.
  */
-import type { History, Recorded } from "../history.ts";
+import type { History, OperationRecord, Recorded } from "../history.ts";
 
 type Scope = "caller" | "endpoint" | "query";
 export const scopes: readonly Scope[] = ["caller", "endpoint", "query"];
@@ -86,4 +86,16 @@ export function hasKeyToItself(history: History, one: Recorded): boolean {
 /** The verdict of a brute-force checker. */
 export function resultOf(violated: number, checked: number): "fail" | "pass" | "skip" {
   return violated > 0 ? "fail" : checked > 0 ? "pass" : "skip";
+}
+
+/** Was an attempt of the operation made when its key may have been forgotten? */
+export function outlives(
+  { contract: { retentionMs } }: History,
+  { attempts }: Pick<OperationRecord, "attempts">,
+): boolean {
+  const start = Math.min(...attempts.map(({ invokedAt }) => invokedAt));
+  return attempts.some(({ invokedAt, completedAt }) => {
+    const end = Number.isFinite(completedAt) ? completedAt : invokedAt;
+    return retentionMs !== "undocumented" && end >= start + retentionMs * 1000;
+  });
 }

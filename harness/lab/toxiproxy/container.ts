@@ -1,8 +1,10 @@
 /** `--toxiproxy container`: the server through testcontainers. */
-import { Failure } from "../../fail.ts";
+import { toxiproxyInContainer } from "../toxiproxy-container.ts";
 import type { Workshop } from "./launch.ts";
 import type { ToxiproxyServer } from "./server.ts";
 
-export async function startInContainer(_workshop: Workshop): Promise<ToxiproxyServer> {
-  throw new Failure("unavailable", "Toxiproxy through testcontainers is not built yet: leave --toxiproxy out");
+export async function startInContainer({ keeper, logs, secrets, signal }: Workshop): Promise<ToxiproxyServer> {
+  const url = await toxiproxyInContainer(keeper, logs, { secrets, signal });
+  const loopback = "127.0.0.1";
+  return { url, listenHost: loopback, host: loopback, origin: "a container", ended: () => null };
 }

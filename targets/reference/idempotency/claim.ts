@@ -49,7 +49,18 @@ const CLAIM = `
 /** Each repetition means that another claim was committed or cleaned away meanwhile. */
 const CLAIM_TRIES = 10;
 
-export async function claimKey(
+export function claimKey(
+  pool: Pool,
+  identity: KeyIdentity,
+  requestHash: string,
+  durations: Durations,
+): Promise<ClaimResult> {
+  return claimBy(CLAIM, pool, identity, requestHash, durations);
+}
+
+/** The same by another statement, which gives the columns of this one. */
+export async function claimBy(
+  statement: string,
   pool: Pool,
   identity: KeyIdentity,
   requestHash: string,
@@ -57,7 +68,7 @@ export async function claimKey(
 ): Promise<ClaimResult> {
   const { scope, key } = identity;
   for (let tries = 0; tries < CLAIM_TRIES; tries += 1) {
-    const { rows } = await pool.query<ClaimRow>(CLAIM, [scope, key, requestHash, leaseMs, retentionMs]);
+    const { rows } = await pool.query<ClaimRow>(statement, [scope, key, requestHash, leaseMs, retentionMs]);
     const [row] = rows;
     if (row !== undefined) return claimResultOf(identity, row);
   }

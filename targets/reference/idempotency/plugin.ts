@@ -62,6 +62,8 @@ export interface Steps extends DownstreamSteps {
   ): Promise<Claim | null>;
   /** What becomes of the key when the handler failed before any effect. */
   fail(pool: Pool, claim: Claim, error: Problem): Promise<void>;
+  /** What becomes of the key when the client hangs up before its answer. The handler goes on. */
+  disconnected(pool: Pool, claim: Claim): Promise<void>;
   /** What becomes of the record when an attempt is refused for another payload. */
   refuse(pool: Pool, identity: KeyIdentity, error: Problem): Promise<void>;
   replay(answer: StoredAnswer): StoredAnswer;
@@ -128,6 +130,7 @@ const ownSteps: Steps = {
   complete,
   hold,
   fail: (pool, claim) => release(pool, claim),
+  disconnected: () => Promise.resolve(),
   refuse: () => Promise.resolve(),
   replay: (answer) => answer,
   cleanUp: (pool, signal) => cleanUp(pool, { signal }),
@@ -151,6 +154,9 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
     if (held === null) return reply;
     // A claim that is resumed is never released: the processor may have been called.
     request.claim = isResumed(held) ? null : held;
+    reply.raw.once("close", () => {
+      if (!reply.raw.writableEnded && request.claim !== null) void disconnected(request.claim);
+    });
     await pass("claimed").catch((error: unknown) => {
       if (isResumed(held)) return refuseHeld(held, error);
       throw error;
@@ -179,6 +185,12 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
       .fail(pool, request.claim, asProblem(error))
       .catch((failure: unknown) => app.log.error(failure, "a key could not be released"));
   });
+
+  async function disconnected(claim: Claim): Promise<void> {
+    await steps
+      .disconnected(pool, claim)
+      .catch((failure: unknown) => app.log.error(failure, "a client's hanging up could not be noted"));
+  }
 
   /** The claim, or null when the reply is already on its way. Throws the refusals. */
   async function claimOrAnswer(reply: FastifyReply, identity: KeyIdentity, fields: Json): Promise<Claim | null> {

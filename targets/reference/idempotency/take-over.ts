@@ -31,7 +31,19 @@ interface Row {
 }
 
 /** Null: another attempt was faster, or the holder finished meanwhile. */
-export async function takeOver(
+export function takeOver(
+  pool: Pool,
+  identity: KeyIdentity,
+  seen: Pick<KeyRecord, "fencingToken">,
+  requestHash: string,
+  durations: Durations,
+): Promise<Claim | null> {
+  return takeOverBy(TAKE_OVER, pool, identity, seen, requestHash, durations);
+}
+
+/** The same by another statement, which gives the columns of this one. */
+export async function takeOverBy(
+  statement: string,
   pool: Pool,
   { scope, key }: KeyIdentity,
   seen: Pick<KeyRecord, "fencingToken">,
@@ -39,7 +51,7 @@ export async function takeOver(
   { leaseMs, retentionMs }: Durations,
 ): Promise<Claim | null> {
   const values = [scope, key, seen.fencingToken, requestHash, leaseMs, retentionMs];
-  const { rows } = await pool.query<Row>(TAKE_OVER, values);
+  const { rows } = await pool.query<Row>(statement, values);
   const [row] = rows;
   return row === undefined ? null : { scope, key, fencingToken: row.fencing_token, progress: progressOf(row) };
 }
