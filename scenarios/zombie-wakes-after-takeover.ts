@@ -12,8 +12,8 @@ const TURN = 16;
 const PHASES = ["claimed", "intent-recorded", "downstream-called", "before-commit"];
 const FROZEN_REPLICA = 0;
 const OTHER_REPLICA = 1;
-/** Longer than it takes until the freeze, and over by its end: then they all go on at once. */
-const STANDING_MS = 900;
+/** In leases: longer than it takes until the freeze, on a busy machine too. They all go on soon after its end. */
+const STANDING_LEASES = 2;
 const RACERS_PER_KEY = 3;
 const AFTERMATH_MS = 400;
 
@@ -48,7 +48,7 @@ const scenario: Scenario = {
     const faults = struck.map(
       ({ phase, plan: { operation } }): FaultStep => ({
         fault: "delay",
-        ms: STANDING_MS,
+        ms: STANDING_LEASES * leaseMs,
         at: { operation, phase, pass: 1 },
       }),
     );
