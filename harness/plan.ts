@@ -99,3 +99,16 @@ export interface Place {
 export function underAll(faults: readonly FaultStep[], steps: readonly Step[]): readonly Step[] {
   return faults.reduceRight<readonly Step[]>((inner, fault) => [{ do: "during", fault, steps: inner }], steps);
 }
+
+/** So that a fault that comes a moment later finds its attempts at work, and not a cold process still getting ready. */
+export function warmUp({ callers, replicas }: PlanContext, endpoint: string): Step {
+  const attempts = times(replicas * WARM_ATTEMPTS, (number) => ({
+    operation: `warm-up-${number}`,
+    endpoint,
+    caller: callers[0],
+    replica: number % replicas,
+  }));
+  return { do: "send", attempts };
+}
+
+const WARM_ATTEMPTS = 3;

@@ -2,7 +2,7 @@
  * The holder of a key stops in mid-work and outlives its lease. Duplicates come at once while the lease runs, and
  * again when it is over: others take over. Then the holder wakes up, a zombie that still believes the key is its own.
  */
-import { copies, NO_SECOND_REPLICA, NO_SLOW, slowEndpoint, times, waitableLeaseMs } from "../harness/plan.ts";
+import { copies, NO_SECOND_REPLICA, NO_SLOW, slowEndpoint, times, waitableLeaseMs, warmUp } from "../harness/plan.ts";
 import type { AttemptPlan, PlanContext, Scenario, Step } from "../harness/scenario.ts";
 
 const PAUSED_REPLICA = 0;
@@ -33,9 +33,12 @@ const scenario: Scenario = {
     if (context.replicas < 2) return NO_SECOND_REPLICA;
     const leaseMs = waitableLeaseMs(context);
     if (typeof leaseMs !== "number") return leaseMs;
-    return times(Math.ceil(context.samples / 2), (pause) =>
-      onePause(context, pause, endpoint.name, endpoint.slowMs, leaseMs),
-    ).flat();
+    return [
+      warmUp(context, endpoint.name),
+      ...times(Math.ceil(context.samples / 2), (pause) =>
+        onePause(context, pause, endpoint.name, endpoint.slowMs, leaseMs),
+      ).flat(),
+    ];
   },
 };
 

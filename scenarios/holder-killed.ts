@@ -2,7 +2,7 @@
  * The process that holds a key is killed in mid-work. Nobody is left to finish or to release: the key must be free
  * again when the lease is over, and what was half done must not count.
  */
-import { NO_SLOW, slowEndpoint, times, waitableLeaseMs } from "../harness/plan.ts";
+import { NO_SLOW, slowEndpoint, times, waitableLeaseMs, warmUp } from "../harness/plan.ts";
 import type { AttemptPlan, PlanContext, Scenario, Step } from "../harness/scenario.ts";
 
 const KILLED_REPLICA = 0;
@@ -22,9 +22,10 @@ const scenario: Scenario = {
     const leaseMs = waitableLeaseMs(context);
     // Where nobody says how long a lease is, the client waits for as long as it would.
     if (typeof leaseMs !== "number" && context.contract.leaseMs !== "undocumented") return leaseMs;
-    return times(Math.ceil(context.samples / 2), (kill) =>
-      oneKill(context, kill, endpoint.name, endpoint.slowMs),
-    ).flat();
+    return [
+      warmUp(context, endpoint.name),
+      ...times(Math.ceil(context.samples / 2), (kill) => oneKill(context, kill, endpoint.name, endpoint.slowMs)).flat(),
+    ];
   },
 };
 

@@ -1,5 +1,5 @@
 /**
- * At every phase a holder is stopped exactly there, its replica freezes, its lease ends and others take over; then
+ * At the phases that matter a holder is stopped exactly there, its replica freezes, its lease ends and others take over; then
  * it wakes up and goes on with what it was about to do. What it may do then differs from phase to phase, and is
  * always nothing. The black-box version of this is `expired-lease`.
  */
@@ -8,19 +8,12 @@ import { copies, NO_SECOND_REPLICA, notItsTurn, placesAt, underAll, waitableLeas
 import type { AttemptPlan, Scenario } from "../harness/scenario.ts";
 
 const TURN = 16;
-const PHASES = [
-  "claimed",
-  "before-effect",
-  "intent-recorded",
-  "downstream-called",
-  "outcome-recorded",
-  "before-completion",
-  "before-commit",
-];
+/** Before anything was done, before and after the call, and with everything done but the commit. */
+const PHASES = ["claimed", "intent-recorded", "downstream-called", "before-commit"];
 const FROZEN_REPLICA = 0;
 const OTHER_REPLICA = 1;
-/** Longer than it takes until the freeze, and over by its end: then they all go on at once. */
-const STANDING_MS = 900;
+/** In leases: longer than it takes until the freeze, on a busy machine too. They all go on soon after its end. */
+const STANDING_LEASES = 2;
 const RACERS_PER_KEY = 3;
 const AFTERMATH_MS = 400;
 
@@ -55,7 +48,7 @@ const scenario: Scenario = {
     const faults = struck.map(
       ({ phase, plan: { operation } }): FaultStep => ({
         fault: "delay",
-        ms: STANDING_MS,
+        ms: STANDING_LEASES * leaseMs,
         at: { operation, phase, pass: 1 },
       }),
     );

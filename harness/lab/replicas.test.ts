@@ -181,6 +181,36 @@ describe.concurrent("a lab", () => {
     expect(performance.now() - began).toBeLessThan(20_000);
   });
 
+  test("starts a replica again with other variables beside its own, on the same port, and later with its own", async () => {
+    const command = `echo "[$HELLO $OTHER $PORT]"; ${misbehaving("none")}`;
+    const env = { PORT: "${port}", HELLO: "there" };
+    const { lab, logs } = await open({ start: { command, env, redeploy: { env: { OTHER: "on ${port}" } } } });
+    await using _ = lab;
+    const [url] = lab.target.urls;
+    const { stop, restart, redeployed } = lab.target.powers;
+    await stop?.(0);
+    await expect(fetch(new URL("/health", url))).rejects.toThrow();
+    // Ended on purpose.
+    expect(lab.target.ended()).toBeNull();
+    await restart?.(0, redeployed);
+    expect((await fetch(new URL("/health", url))).status).toBe(200);
+    await stop?.(0);
+    await restart?.(0);
+    const port = url?.port;
+    expect((await readFile(join(logs, "replica-0.log"), "utf8")).match(/\[.*\]/g)).toEqual([
+      `[there  ${port}]`,
+      `[there on ${port} ${port}]`,
+      `[there  ${port}]`,
+    ]);
+  });
+
+  test("kills a replica that does not end when it is asked to", async () => {
+    const { lab } = await open({ start: { command: misbehaving("ignores-sigterm") } });
+    await using _ = lab;
+    await lab.target.powers.stop?.(0);
+    await expect(fetch(new URL("/health", lab.target.urls[0]))).rejects.toThrow();
+  });
+
   test("prepares once, in the target's folder, with all that is not a replica's own", async () => {
     const prepare = 'echo "$HELLO|$(printenv PORT || echo none)|$(basename "$PWD")" > prepared; echo prepared';
     const { lab, logs } = await open({ start: { prepare, replicas: 2, env: { PORT: "${port}", HELLO: "there" } } });

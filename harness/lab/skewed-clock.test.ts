@@ -1,0 +1,24 @@
+import { spawnSync } from "node:child_process";
+import { expect, test } from "vitest";
+import { skewedClock } from "./skewed-clock.ts";
+
+const HOUR_MS = 3_600_000;
+const variables = skewedClock();
+
+test.skipIf(variables === null)("a process with them is more than a day ahead, and its timers are right", () => {
+  const program = "const t = Date.now(); setTimeout(() => console.log(t, Math.round(performance.now())), 300)";
+  const began = Date.now();
+  const { stdout } = spawnSync(process.execPath, ["-e", program], {
+    env: { ...process.env, ...variables },
+    encoding: "utf8",
+    timeout: 20_000,
+  });
+  const [clock = 0, ranMs = 0] = stdout.trim().split(" ").map(Number);
+  expect(Math.round((clock - began) / HOUR_MS)).toBe(25);
+  expect(ranMs).toBeGreaterThanOrEqual(290);
+  expect(ranMs).toBeLessThan(20_000);
+});
+
+test("without the library there are none", () => {
+  expect(skewedClock(null)).toBeNull();
+});
