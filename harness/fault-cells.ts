@@ -12,6 +12,8 @@ export interface Cell {
    * replica goes on. `own`: felt by its own operation only.
    */
   readonly kind: "alone" | "held" | "own";
+  /** Where once is enough: the phases at which it strikes. Default: all that a scenario names. */
+  readonly phases?: readonly string[];
   isPossible(context: PlanContext, endpoint: Endpoint): boolean;
   step(at: Placement, leaseMs: number): FaultStep;
 }
@@ -85,11 +87,11 @@ function linkCell(link: LinkName, fault: NetworkFault, name: string): Cell {
 
 /** What can happen to the link between a replica and its database while a statement is due. */
 export const databaseLinkCells: readonly Cell[] = [
-  linkCell("database", "undisturbed", "nothing happens to the link"),
+  { ...linkCell("database", "undisturbed", "nothing happens to the link"), phases: ["before-claim"] },
   linkCell("database", "link-down", "the link goes down"),
   linkCell("database", "reset-after-execution", "the statement is carried out and its acknowledgement is lost"),
   linkCell("database", "reset-before-arrival", "the statement is lost"),
-  linkCell("database", "latency", "the answers come late"),
+  { ...linkCell("database", "latency", "the answers come late"), phases: ["claimed"] },
 ];
 
 /** What can happen to the link between a replica and the processor while a call is due. */

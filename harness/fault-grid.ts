@@ -68,6 +68,7 @@ function planOf(context: PlanContext, faults: PhaseFaults): Plan {
   if (typeof leaseMs !== "number") return leaseMs;
   const struck = places.flatMap(({ endpoint, phase }) =>
     cells
+      .filter((cell) => cell.phases?.includes(phase) ?? true)
       .filter((cell) => cell.isPossible(context, endpoint))
       .map((cell): Struck => ({ cell, phase, plan: planned(context, { endpoint, phase }, cell) })),
   );

@@ -8,4 +8,5 @@ export default faultsAt({
   when: "of the link to the database",
   cells: databaseLinkCells,
   usesLinks: true,
+  together: true,
 });

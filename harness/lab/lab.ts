@@ -12,6 +12,7 @@ import { passwordIn } from "../secrets.ts";
 import type { Target, TargetFile } from "../target.ts";
 import type { Backend, Backends } from "./backend.ts";
 import { databasePowers } from "./database-faults.ts";
+import { endOf } from "./ended.ts";
 import { Failpoints } from "./failpoints.ts";
 import { Keeper } from "./keeper.ts";
 import { Links } from "./links.ts";
@@ -153,6 +154,7 @@ async function startServices(keeper: Keeper, file: TargetFile, options: LabOptio
   if (needsPostgres(file)) {
     onStep("starting PostgreSQL");
     postgres = await startPostgres(keeper, logs, options);
+    if (postgres.ended) ends.push(postgres.ended);
   }
   options.signal.throwIfAborted();
   let redis: string | null = null;
@@ -161,6 +163,7 @@ async function startServices(keeper: Keeper, file: TargetFile, options: LabOptio
     redis = await startRedis(keeper, logs, options);
   }
   const processor = named.has("processor") ? await Processor.start(keeper, logs, options) : null;
+  if (processor !== null) ends.push(processor.ended);
   const failpoints = named.has("failpoints") ? await Failpoints.open() : null;
   const ended = (): string | null => ends.map((one) => one()).find((one) => one !== null) ?? null;
   return { postgres, processor, failpoints, redis, links, lacking, ended };
@@ -255,9 +258,8 @@ function powersOver(
 
 function endedReplica(replicas: readonly Replica[]): string | null {
   for (const [number, { process, isKilled }] of replicas.entries()) {
-    if (isKilled || process.exit === null) continue;
-    const { signal, code } = process.exit;
-    return `replica ${number} ended with ${signal ?? `exit code ${code}`} (its output is in ${process.log})`;
+    const end = isKilled ? null : endOf(`replica ${number}`, process);
+    if (end !== null) return end;
   }
   return null;
 }

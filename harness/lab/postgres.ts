@@ -13,6 +13,7 @@ import pg from "pg";
 import { Failure, messageOf } from "../fail.ts";
 import { unlessAborted } from "./abort.ts";
 import { type Backend, EMBEDDED } from "./backend.ts";
+import { endOf } from "./ended.ts";
 import { type Keeper, type KeptProcess, lastLines, ownEnvironment } from "./keeper.ts";
 import { freePort, isPortTaken, START_TRIES } from "./port.ts";
 import { postgresBinaries, postgresOwner } from "./postgres-binaries.ts";
@@ -31,6 +32,8 @@ export interface Postgres {
    * another process on this machine, or the server is one that others use: it must not be killed.
    */
   readonly mayBeKilled: boolean;
+  /** Says that it has ended, or null while it runs. Left out where the lab did not start it. */
+  readonly ended?: () => string | null;
 }
 
 export interface ServiceOptions {
@@ -79,7 +82,8 @@ async function embeddedPostgres(keeper: Keeper, logs: string, { secrets, signal 
     const port = await freePort();
     const server = await cluster.run("postgres", ["-D", cluster.data, "-p", String(port), ...settings]);
     try {
-      return { url: await createDatabase(port, server, cluster, signal), mayBeKilled: true };
+      const url = await createDatabase(port, server, cluster, signal);
+      return { url, mayBeKilled: true, ended: () => endOf("PostgreSQL", server) };
     } catch (error) {
       signal.throwIfAborted();
       const lines = await lastLines(cluster.log);

@@ -45,12 +45,12 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
   });
 
   /** A replica whose completion waits before its transaction begins. */
-  async function heldService(gate: Gate): Promise<Service> {
+  async function heldService(gate: Gate, disconnected: Steps["disconnected"] = async () => {}): Promise<Service> {
     const complete: Steps["complete"] = async (...given) => {
       await gate.pass();
       return store.steps.complete(...given);
     };
-    return Service.open(database.url, { gate, steps: { ...store.steps, complete } });
+    return Service.open(database.url, { gate, steps: { ...store.steps, complete, disconnected } });
   }
 
   const expireLease = (key: string): Promise<unknown> =>
@@ -475,7 +475,8 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
 
   test("a client that hangs up in mid-handler has its effect once, and finds its answer later", async () => {
     const gate = new Gate();
-    await using service = await heldService(gate);
+    const disconnected = vi.fn<Steps["disconnected"]>(async () => {});
+    await using service = await heldService(gate, disconnected);
     const url = new URL(await service.app.listen({ port: 0, host: "127.0.0.1" }));
     const key = randomUUID();
     const body = JSON.stringify(orderNamed(key));
@@ -486,6 +487,8 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     );
     await gate.reached;
     socket.destroy();
+    await vi.waitFor(() => expect(disconnected).toHaveBeenCalledOnce(), PATIENCE);
+    expect(disconnected).toHaveBeenCalledWith(service.pool, expect.objectContaining({ key }));
     expect((await one.send({ key, body: orderNamed(key) })).status).toBe(409);
     gate.open();
     await vi.waitFor(

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import type { Account } from "../../account.ts";
 import { Failure } from "../../fail.ts";
+import { endOf } from "../ended.ts";
 import { type Keeper, type KeptProcess, lastLines, ownEnvironment } from "../keeper.ts";
 import { accepts, freePort, isPortTaken, START_TRIES } from "../port.ts";
 import type { ServiceOptions } from "../postgres.ts";
@@ -40,9 +41,12 @@ const accountSchema: z.ZodType<Account> = z.object({
 
 export class Processor {
   readonly url: string;
+  /** Says that it has ended, or null while it runs. */
+  readonly ended: () => string | null;
 
-  private constructor(url: string) {
+  private constructor(url: string, process: KeptProcess) {
     this.url = url;
+    this.ended = () => endOf("the processor", process);
   }
 
   /** `logs` is the folder for its log. */
@@ -59,7 +63,7 @@ export class Processor {
         secrets,
         stopSignal: "SIGTERM",
       });
-      if (await isReady(started, port, signal)) return new Processor(`http://127.0.0.1:${port}`);
+      if (await isReady(started, port, signal)) return new Processor(`http://127.0.0.1:${port}`, started);
       const lines = await lastLines(log);
       if (tries < START_TRIES && isPortTaken(lines)) continue;
       throw new Failure("not-ready", `the processor does not come up; its last lines:\n${lines}`);
