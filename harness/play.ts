@@ -92,7 +92,7 @@ class Player {
       case "join":
         return this.join();
       case "burst":
-        return this.#burst(step.attempts, step.gate);
+        return this.#burst(step);
       case "persist":
         await Promise.all(step.attempts.map((plan) => this.#persist(plan)));
         return;
@@ -110,7 +110,7 @@ class Player {
   }
 
   /** A burst is worth something only if it overlapped; if it did not, it is run again under fresh names. */
-  async #burst(plans: readonly AttemptPlan[], gate: Gate): Promise<void> {
+  async #burst({ attempts: plans, gate, mayMiss }: Extract<Step, { do: "burst" }>): Promise<void> {
     const canRepeat = this.#builder.isFresh(plans);
     for (let tries = 1; ; tries += 1) {
       const built = plans.map((plan) => this.#builder.build(plan));
@@ -119,7 +119,7 @@ class Player {
       const receipt = receiptOf(this.#scenario, gate, flights, this.#stage.target.file.arrival);
       this.#stage.journal.record({ type: "released", at: this.#stage.now(), receipt });
       this.#checkTarget();
-      if (receipt.inFlight >= 2 || plans.length < 2) return;
+      if (receipt.inFlight >= 2 || plans.length < 2 || mayMiss) return;
       if (!canRepeat || tries >= BURST_TRIES) {
         this.#stage.journal.record({ type: "unraced", at: this.#stage.now(), scenario: this.#scenario, tries });
         return;

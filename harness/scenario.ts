@@ -89,7 +89,13 @@ export type Step =
   /** One after another. */
   | { readonly do: "send"; readonly attempts: readonly AttemptPlan[] }
   /** Released in one tick. Repeated under fresh names when nothing overlapped, if nothing in it was sent before. */
-  | { readonly do: "burst"; readonly attempts: readonly AttemptPlan[]; readonly gate: Gate }
+  | {
+      readonly do: "burst";
+      readonly attempts: readonly AttemptPlan[];
+      readonly gate: Gate;
+      /** It is more than a race among its own attempts, and worth something even if they did not overlap. */
+      readonly mayMiss?: true;
+    }
   /** All started at once and not waited for; `join` does that. `final`: clients that persist, as below. */
   | { readonly do: "start"; readonly attempts: readonly AttemptPlan[]; readonly until?: "final" }
   | { readonly do: "join" }

@@ -112,7 +112,7 @@ function unfinished(
   return [
     { do: "start", attempts: on(LATER, slow(inFlight)) },
     { do: "wait", ms: Math.ceil(slowMs / 3) },
-    { do: "burst", gate: "last-body-byte", attempts: on(FIRST, inFlight) },
+    { do: "burst", gate: "last-body-byte", mayMiss: true, attempts: on(FIRST, inFlight) },
     { do: "persist", attempts: on(FIRST, inFlight) },
     { do: "join" },
     ...underAll(silence, [

@@ -68,7 +68,12 @@ function onePause(
       fault: { fault: "pause-replica", replica: PAUSED_REPLICA },
       steps: [
         // All told to wait: the proof that the holder had the key when it stopped, and still has it.
-        { do: "burst", gate: "last-body-byte", attempts: elsewhere.flatMap((plan) => copies(RACERS_PER_KEY, plan)) },
+        {
+          do: "burst",
+          gate: "last-body-byte",
+          mayMiss: true,
+          attempts: elsewhere.flatMap((plan) => copies(RACERS_PER_KEY, plan)),
+        },
         { do: "send", attempts: control },
         { do: "wait", ms: leaseMs },
         { do: "burst", gate: "last-body-byte", attempts: elsewhere.flatMap((plan) => copies(RACERS_PER_KEY, plan)) },

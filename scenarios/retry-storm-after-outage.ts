@@ -86,7 +86,12 @@ function oneOutage(context: PlanContext, { name, faults }: Outage): readonly Ste
       { do: "start", attempts: impatient },
       { do: "join" },
     ]),
-    { do: "burst", gate: "last-body-byte", attempts: all.flatMap((plan) => copies(RETRIES_PER_KEY, plan)) },
+    {
+      do: "burst",
+      gate: "last-body-byte",
+      mayMiss: true,
+      attempts: all.flatMap((plan) => copies(RETRIES_PER_KEY, plan)),
+    },
     { do: "persist", attempts: all },
     { do: "send", attempts: all },
     { do: "observe" },
