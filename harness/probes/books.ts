@@ -7,9 +7,9 @@ import type { Account } from "../account.ts";
 import type { Books, Effect, KeyRecord } from "../event.ts";
 import { messageOf } from "../fail.ts";
 import { redacted } from "../secrets.ts";
-import type { BooksSource, TargetFile } from "../target.ts";
+import type { TargetFile } from "../target.ts";
 import { readHttp } from "./http.ts";
-import { readSql } from "./sql.ts";
+import { QueryFailed, readSql } from "./sql.ts";
 
 /** What a probe reads. `columns` is there even when no row is. */
 export interface Reading {
@@ -59,12 +59,8 @@ export class BooksProbe {
     const { signal, secrets } = this.#options;
     const timeoutMs = Math.max(1, Math.round(Math.min(withinMs, READ_MS)));
     try {
-      const [effects, records, account] = await Promise.all([
-        this.#effects(timeoutMs),
-        this.#records(timeoutMs),
-        this.#account(),
-      ]);
-      return { effects, records, ...(account === null ? {} : { account }), quiet: false, failure: null };
+      const [own, account] = await Promise.all([this.#own(timeoutMs), this.#account()]);
+      return { ...own, ...(account === null ? {} : { account }), quiet: false, failure: null };
     } catch (error) {
       signal.throwIfAborted();
       return { effects: null, records: null, quiet: false, failure: redacted(messageOf(error), secrets) };
@@ -91,18 +87,48 @@ export class BooksProbe {
     }
   }
 
-  async #effects(timeoutMs: number): Promise<readonly Effect[] | null> {
-    const { file, isOurs, secrets } = this.#options;
-    if (file.effects === undefined) return null;
-    const rows = await this.#rows("effects", file.effects, ["operation"], timeoutMs);
-    return rows.map((row) => effectOf(row, secrets)).filter(({ operation }) => isOurs(operation));
+  async #own(timeoutMs: number): Promise<Pick<Books, "effects" | "records">> {
+    const { file, isOurs, isOurKey, secrets } = this.#options;
+    const readings = await this.#readings(timeoutMs);
+    const rowsOf = (name: BookName): readonly Row[] | null => {
+      const reading = readings.get(name);
+      return reading === undefined ? null : checked(name, reading);
+    };
+    const effects = rowsOf("effects")?.map((row) => effectOf(row, secrets)) ?? null;
+    const records = file.records === undefined ? null : (rowsOf("records")?.map(recordOf) ?? null);
+    return {
+      effects: effects?.filter(({ operation }) => isOurs(operation)) ?? null,
+      records: records?.filter(({ key }) => isOurKey(key)) ?? null,
+    };
   }
 
-  async #records(timeoutMs: number): Promise<readonly KeyRecord[] | null> {
-    const { file, isOurKey } = this.#options;
-    if (file.records === undefined) return null;
-    const rows = await this.#rows("records", file.records, ["key", "state"], timeoutMs);
-    return rows.map(recordOf).filter(({ key }) => isOurKey(key));
+  /** Books that lie in one database are read as of one moment. */
+  async #readings(timeoutMs: number): Promise<ReadonlyMap<BookName, Reading>> {
+    const { file, urls, postgres, signal } = this.#options;
+    const readings = new Map<BookName, Reading>();
+    const byUrl = new Map<string, { readonly name: BookName; readonly sql: string }[]>();
+    const overHttp: Promise<unknown>[] = [];
+    for (const name of BOOKS) {
+      const source = file[name];
+      if (source === undefined) continue;
+      if ("http" in source) {
+        const reading = readHttp(urls, source, signal, timeoutMs);
+        overHttp.push(named(name, reading).then((found) => readings.set(name, found)));
+        continue;
+      }
+      const url = source.on === "postgres" ? postgres : source.on;
+      if (url === null) throw new Error(`${name}: the books are in the lab's postgres, and the lab has none`);
+      byUrl.set(url, [...(byUrl.get(url) ?? []), { name, sql: source.sql }]);
+    }
+    const overSql = [...byUrl].map(async ([url, books]) => {
+      const found = await together(url, books, signal, timeoutMs);
+      for (const [index, { name }] of books.entries()) {
+        const reading = found[index];
+        if (reading) readings.set(name, reading);
+      }
+    });
+    await Promise.all([...overHttp, ...overSql]);
+    return readings;
   }
 
   async #account(): Promise<Account | null> {
@@ -116,35 +142,47 @@ export class BooksProbe {
       reference === null ? key !== null && keys.has(key) : isOurs(reference);
     return { calls: calls.filter(isOurCall), charges: charges.filter(({ reference }) => isOurs(reference)) };
   }
+}
 
-  async #rows(
-    name: string,
-    source: BooksSource,
-    needed: readonly string[],
-    timeoutMs: number,
-  ): Promise<readonly Row[]> {
-    try {
-      const { columns, rows } = await this.#reading(source, timeoutMs);
-      const missing = needed.filter((column) => !columns.includes(column));
-      if (missing.length > 0) {
-        throw new Error(`found the columns ${columns.join(", ")}, expected ${missing.join(" and ")} among them`);
-      }
-      // A pointer that finds nothing in any row is a wrong one; in some, those rows are not ours.
-      const empty = needed.filter((column) => rows.length > 0 && rows.every((row) => row[column] === undefined));
-      if (empty.length > 0) throw new Error(`found no ${empty.join(" and ")} in any of ${rows.length} row(s)`);
-      return rows;
-    } catch (error) {
-      throw new Error(`${name}: ${messageOf(error)}`, { cause: error });
-    }
-  }
+const BOOKS = ["effects", "records"] as const;
+type BookName = (typeof BOOKS)[number];
 
-  #reading(source: BooksSource, timeoutMs: number): Promise<Reading> {
-    const { urls, postgres, signal } = this.#options;
-    if ("http" in source) return readHttp(urls, source, signal, timeoutMs);
-    const url = source.on === "postgres" ? postgres : source.on;
-    if (url === null) throw new Error("the books are in the lab's postgres, and the lab has none");
-    return readSql(url, source.sql, signal, timeoutMs);
+const COLUMNS_NEEDED: Readonly<Record<BookName, readonly string[]>> = {
+  effects: ["operation"],
+  records: ["key", "state"],
+};
+
+async function together(
+  url: string,
+  books: readonly { readonly name: BookName; readonly sql: string }[],
+  signal: AbortSignal,
+  timeoutMs: number,
+): Promise<readonly Reading[]> {
+  const queries = books.map(({ sql }) => sql);
+  try {
+    return await readSql(url, queries, signal, timeoutMs);
+  } catch (error) {
+    const failed = books[error instanceof QueryFailed ? error.index : 0];
+    throw new Error(`${failed?.name}: ${messageOf(error)}`, { cause: error });
   }
+}
+
+function named<Value>(name: BookName, value: Promise<Value>): Promise<Value> {
+  return value.catch((error: unknown) => {
+    throw new Error(`${name}: ${messageOf(error)}`, { cause: error });
+  });
+}
+
+function checked(name: BookName, { columns, rows }: Reading): readonly Row[] {
+  const needed = COLUMNS_NEEDED[name];
+  const missing = needed.filter((column) => !columns.includes(column));
+  if (missing.length > 0) {
+    throw new Error(`${name}: found the columns ${columns.join(", ")}, expected ${missing.join(" and ")} among them`);
+  }
+  // A pointer that finds nothing in any row is a wrong one; in some, those rows are not ours.
+  const empty = needed.filter((column) => rows.length > 0 && rows.every((row) => row[column] === undefined));
+  if (empty.length > 0) throw new Error(`${name}: found no ${empty.join(" and ")} in any of ${rows.length} row(s)`);
+  return rows;
 }
 
 /** Without an order of its own a database may give the same rows in another one. */

@@ -1,7 +1,7 @@
 /** Reads the target's books from its own database, on a connection of our own. */
 import { Socket } from "node:net";
 import pg from "pg";
-import { Failure } from "../fail.ts";
+import { Failure, messageOf } from "../fail.ts";
 import type { Reading, Row } from "./books.ts";
 
 /** Rows are fetched in parts, so that a query without bounds fails in words instead of filling the memory. */
@@ -11,8 +11,16 @@ const FETCH_CHARACTERS = 4 * 1024 * 1024;
 const BOOKS_ROWS_MAX = 200_000;
 const BOOKS_CHARACTERS_MAX = 64 * 1024 * 1024;
 
-/** Reads only: in a transaction that may not write. */
-export async function readSql(url: string, sql: string, signal: AbortSignal, timeoutMs: number): Promise<Reading> {
+/**
+ * Reads only, and all of them as of one moment: what is completed between two readings would be in one of the books
+ * and not in the other.
+ */
+export async function readSql(
+  url: string,
+  queries: readonly string[],
+  signal: AbortSignal,
+  timeoutMs: number,
+): Promise<readonly Reading[]> {
   signal.throwIfAborted();
   const socket = new Socket();
   const client = new pg.Client({
@@ -30,15 +38,33 @@ export async function readSql(url: string, sql: string, signal: AbortSignal, tim
   signal.addEventListener("abort", abort, { once: true });
   try {
     await client.connect();
-    return await fetchAll(client, sql);
+    await client.query("begin isolation level repeatable read read only");
+    const readings: Reading[] = [];
+    for (const [index, sql] of queries.entries()) {
+      try {
+        readings.push(await fetchAll(client, sql));
+      } catch (error) {
+        throw new QueryFailed(index, error);
+      }
+    }
+    return readings;
   } finally {
     signal.removeEventListener("abort", abort);
     if (!signal.aborted) await client.end().catch(() => undefined);
   }
 }
 
+/** One of the queries, by its number, and not the connection. */
+export class QueryFailed extends Error {
+  readonly index: number;
+
+  constructor(index: number, cause: unknown) {
+    super(messageOf(cause), { cause });
+    this.index = index;
+  }
+}
+
 async function fetchAll(client: pg.Client, sql: string): Promise<Reading> {
-  await client.query("begin read only");
   // One statement, whatever the text holds: the extended protocol refuses several.
   await client.query({
     text: `declare books no scroll cursor for ${sql.replace(/[;\s]+$/, "")}`,
@@ -57,7 +83,10 @@ async function fetchAll(client: pg.Client, sql: string): Promise<Reading> {
         `found more than ${BOOKS_ROWS_MAX} rows or ${BOOKS_CHARACTERS_MAX} characters, expected a query that reads the last hours only`,
       );
     }
-    if (part.rows.length < size) return { columns: part.fields.map(({ name }) => name), rows };
+    if (part.rows.length < size) {
+      await client.query("close books");
+      return { columns: part.fields.map(({ name }) => name), rows };
+    }
     size = Math.max(1, Math.min(FETCH_ROWS_MAX, Math.floor((FETCH_CHARACTERS * size) / fetched)));
   }
 }
