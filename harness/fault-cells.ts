@@ -68,9 +68,15 @@ export const databaseCrashed: Cell = {
 
 /** With what the database can refuse the next statement or the commit, while its connection stays. */
 export const databaseErrorCells: readonly Cell[] = [
-  databaseCell("serialization-failure", "the transaction cannot be serialized"),
-  databaseCell("deadlock", "the transaction is given up for a deadlock"),
-  databaseCell("statement-timeout", "the statement takes too long"),
+  {
+    ...databaseCell("serialization-failure", "the transaction cannot be serialized"),
+    phases: ["before-commit", "intent-recorded"],
+  },
+  {
+    ...databaseCell("deadlock", "the transaction is given up for a deadlock"),
+    phases: ["before-completion", "claimed"],
+  },
+  { ...databaseCell("statement-timeout", "the statement takes too long"), phases: ["claimed", "before-completion"] },
 ];
 
 /** Every fault that needs no network between the parts. */
