@@ -13,7 +13,9 @@ const PHASES = ["claimed", "intent-recorded", "downstream-called", "before-commi
 const FROZEN_REPLICA = 0;
 const OTHER_REPLICA = 1;
 /** In leases: longer than it takes until the freeze, on a busy machine too. They all go on soon after its end. */
-const STANDING_LEASES = 2;
+const STANDING_LEASES = 1.5;
+/** For the last of them to be told to stand still, before its replica hears nothing any more. */
+const TOLD_MS = 80;
 const RACERS_PER_KEY = 3;
 const AFTERMATH_MS = 400;
 
@@ -48,7 +50,7 @@ const scenario: Scenario = {
     const faults = struck.map(
       ({ phase, plan: { operation } }): FaultStep => ({
         fault: "delay",
-        ms: STANDING_LEASES * leaseMs,
+        ms: Math.ceil(STANDING_LEASES * leaseMs),
         at: { operation, phase, pass: 1 },
       }),
     );
@@ -56,6 +58,7 @@ const scenario: Scenario = {
       ...underAll(faults, [
         { do: "start", attempts: plans.map((plan) => ({ ...plan, replica: FROZEN_REPLICA })) },
         { do: "until-struck" },
+        { do: "wait", ms: TOLD_MS },
         {
           do: "during",
           fault: { fault: "pause-replica", replica: FROZEN_REPLICA },
