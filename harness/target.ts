@@ -132,6 +132,15 @@ const caller = z.strictObject({ headers });
 export const targetSchema = z.strictObject({
   name: text(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, "a name of letters, digits, dots and dashes"),
   start: start.optional().describe("Left out when the target is already running at `urls`"),
+  processor: z
+    .strictObject({
+      honoursKeys: z
+        .boolean()
+        .default(true)
+        .describe("false: it takes each call for a new one, whatever idempotency key it carries"),
+    })
+    .optional()
+    .describe("How the lab's processor treats the target's calls"),
   urls: z.array(url).min(1).optional(),
   http2: z
     .union([z.literal("${http2Port}"), z.array(url).min(1)])

@@ -41,6 +41,17 @@ test("two attempts that were both told to wait do not excuse each other", () => 
   expect(check(new HistorySketch().attempt({}, 0, 20, conflict).attempt({}, 1, 21, conflict)).result).toBe("fail");
 });
 
+test("who was kept from its work for a lease may have been the holder, and is told to come back", () => {
+  const sketch = (fault: number) =>
+    new HistorySketch()
+      .contract({ leaseMs: 100 })
+      .fault("delay", { operation: "op", replica: 0 }, 5, fault)
+      .attempt({}, 0, 150, conflict);
+  expect(check(sketch(140)).result).toBe("skip");
+  const undisturbed = new HistorySketch().contract({ leaseMs: 100 }).attempt({}, 0, 150, conflict);
+  expect(check(undisturbed).result).toBe("fail");
+});
+
 test("a rejected or a refused attempt does not execute", () => {
   const other = { operation: "other", payload: { kind: "other" } } as const;
   const rejected = new HistorySketch().attempt({}, 0, 5).attempt(other, 10, 30, answer(422));
@@ -195,6 +206,11 @@ test("agrees with a brute-force checker", () => {
             one.attempt.query === conflict.attempt.query,
         );
         if (same.length === 0 || !certainly(conflict, isOne)) continue;
+        const isLong =
+          contract.leaseMs !== "undocumented" &&
+          conflict.completedAt - conflict.invokedAt >= contract.leaseMs * 1000 &&
+          faultsOver(history, conflict).length > 0;
+        if (isLong) continue;
         checked += 1;
         const isTrue = same.some((one) => {
           if (one === conflict || certainly(one, isOne) || one.outcome.kind === "refused") return false;

@@ -25,15 +25,26 @@ export const conflictOnlyWhileInFlight = {
     const violations: Violation[] = [];
     let checked = 0;
     for (const use of keyUses(history)) {
-      if (use.conflicts.length === 0) continue;
-      checked += use.conflicts.length;
+      const conflicts = use.conflicts.filter((conflict) => !wasHolder(history, conflict));
+      if (conflicts.length === 0) continue;
+      checked += conflicts.length;
       const executing = spansOf(use.others.flatMap((one) => executionOf(history, use, one)));
-      const untrue = use.conflicts.find((conflict) => lastTouching(executing, conflict) === null);
+      const untrue = conflicts.find((conflict) => lastTouching(executing, conflict) === null);
       if (untrue !== undefined) violations.push(accuse(use, untrue));
     }
     return verdictOf(checked, violations, "no attempt was told that its duplicate is in flight");
   },
 } as const satisfies Invariant;
+
+/**
+ * Kept from its work by a fault for as long as a lease, it may have been the holder itself: its key is anybody's
+ * now, and to come back is all it can be told.
+ */
+function wasHolder(history: History, conflict: Answered): boolean {
+  const { leaseMs } = history.contract;
+  if (leaseMs === "undocumented" || conflict.completedAt - conflict.invokedAt < leaseMs * 1000) return false;
+  return faultReach(history).lastTouching(conflict) !== null;
+}
 
 /**
  * When the attempt may have been executing, at most; none where it certainly never was. A server error under a

@@ -93,6 +93,15 @@ test("a key that another caller may share is not judged", () => {
   expect(check(sketch).result).toBe("skip");
 });
 
+test("a request that is refused in the end, alone, was refused for itself", () => {
+  const declined = answer(402);
+  const sketch = () => new HistorySketch().attempt({}, 0, 60, declined).attempt({}, 30, 70, declined);
+  const elsewhere = { operation: "b", key: "b", reference: "b" } as const;
+  expect(check(sketch().attempt(elsewhere, 200, 210)).result).toBe("fail");
+  expect(check(sketch().attempt({}, 100, 110, declined).attempt(elsewhere, 200, 210)).result).toBe("skip");
+  expect(check(sketch().attempt({}, 100, 110).attempt(elsewhere, 200, 210)).result).toBe("fail");
+});
+
 test("where duplicates are held back a conflict is not promised; a silent contract is excused", () => {
   const sketch = () => new HistorySketch().attempt({}, 0, 20).attempt({}, 1, 21, answer(409));
   expect(check(sketch().contract({ inFlight: { answers: [], retryAfter: "optional" } }))).toMatchObject({
@@ -133,7 +142,15 @@ test("agrees with a brute-force checker", () => {
         const refusedAlone = reached.some(
           (one) => isLone(one, reached) && isBelow500(one) && !isPromised(one) && !turnedAway(contract, one),
         );
-        if (refusedAlone) continue;
+        const refusedInTheEnd = reached.some(
+          (one) =>
+            reached.every((other) => other === one || other.completedAt < one.invokedAt) &&
+            isBelow500(one) &&
+            !isPromised(one) &&
+            !turnedAway(contract, one) &&
+            !reached.some(succeeded),
+        );
+        if (refusedAlone || refusedInTheEnd) continue;
         for (const one of remembered(contract, attempts)) {
           if (!isBelow500(one) || turnedAway(contract, one) || isLone(one, attempts)) continue;
           if (one.attempt.condition === "fails" || one.attempt.forged) continue;

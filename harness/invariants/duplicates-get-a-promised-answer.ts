@@ -48,11 +48,19 @@ function isOfOneRequest(contract: Contract, { attempts }: KeyGroup): boolean {
   return new Set(attempts.map(({ attempt }) => requestOf(contract, attempt))).size === 1;
 }
 
-/** The first answer came while nothing else was in flight, and was a refusal: this is not about duplicates. */
+/**
+ * An answer that came while nothing else was in flight was a refusal: the first one, or, where nothing ever
+ * succeeded, the last one. So it is the request that is refused, and not its duplicates.
+ */
 function isRefusedForItself(history: History, { attempts }: KeyGroup): boolean {
-  const [first, second] = attempts.filter(({ outcome }) => outcome.kind !== "refused");
-  if (first === undefined || (second !== undefined && second.invokedAt <= first.completedAt)) return false;
-  return isRefusal(first) && !isPromised(history, first) && !isUnrelatedRefusal(history.contract, first);
+  const reached = attempts.filter(({ outcome }) => outcome.kind !== "refused");
+  const [first, second] = reached;
+  const isRefusedRequest = (one: Recorded | undefined): boolean =>
+    one !== undefined && isRefusal(one) && !isPromised(history, one) && !isUnrelatedRefusal(history.contract, one);
+  if ((second === undefined || second.invokedAt > (first?.completedAt ?? 0)) && isRefusedRequest(first)) return true;
+  const last = reached.at(-1);
+  const isLastAlone = reached.every((one) => one === last || one.completedAt < (last?.invokedAt ?? 0));
+  return isLastAlone && isRefusedRequest(last) && !reached.some((one) => isSuccess(history, one));
 }
 
 function isRefusal(recorded: Recorded): recorded is Answered {

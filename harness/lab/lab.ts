@@ -162,7 +162,9 @@ async function startServices(keeper: Keeper, file: TargetFile, options: LabOptio
     onStep("starting Redis");
     redis = await startRedis(keeper, logs, options);
   }
-  const processor = named.has("processor") ? await Processor.start(keeper, logs, options) : null;
+  const processor = named.has("processor")
+    ? await Processor.start(keeper, logs, { ...options, honoursKeys: file.processor?.honoursKeys ?? true })
+    : null;
   if (processor !== null) ends.push(processor.ended);
   const failpoints = named.has("failpoints") ? await Failpoints.open() : null;
   const ended = (): string | null => ends.map((one) => one()).find((one) => one !== null) ?? null;

@@ -47,7 +47,7 @@ function fileWith(changes: Readonly<Record<string, string>>): string {
     .join("\n");
 }
 
-const ALL_NAMES = "name, start, urls, http2, arrival, callers, operations, contract, effects, records";
+const ALL_NAMES = "name, start, processor, urls, http2, arrival, callers, operations, contract, effects, records";
 
 test("a right file is read, with defaults filled in and the contract settled", async () => {
   await writeFile(join(directory, "target.yaml"), fileWith({ rest: "contract: { leaseMs: 1000 }" }));
@@ -104,7 +104,7 @@ effects: { sql: select id as operation from ledger, on: mysql }
     "2:1: start: found ${port} nowhere, expected it in env or command: the target must listen where the lab looks",
     "4:16: start.env.PORT: found ${prot}, which the lab does not provide, expected one of ${port}, ${http2Port}, ${replica}, ${postgres}, ${redis}, ${processor}, ${failpoints}; did you mean port?",
     "5:13: start.replicas: found 99, expected a whole number from 1 to 16",
-    '6:3: start.raedy: found the unknown name "raedy", expected one of directory, prepare, prepareMs, command, env, beside, replicas, ready, readyMs; did you mean ready?',
+    '6:3: start.raedy: found the unknown name "raedy", expected one of directory, prepare, prepareMs, command, env, beside, redeploy, replicas, ready, readyMs; did you mean ready?',
     '9:24: operations.create.request.method: found "GET", expected "POST" or "PUT" or "PATCH" or "DELETE"',
     '9:35: operations.create.request.path: found "orders", expected a path such as /orders, its special characters percent-encoded',
     "10:14: operations.create.success: found 201, expected a list of at least 1, each element a status from 100 to 599",

@@ -10,6 +10,7 @@ import { type Keeper, type KeptProcess, lastLines, ownEnvironment } from "../kee
 import { accepts, freePort, isPortTaken, START_TRIES } from "../port.ts";
 import type { ServiceOptions } from "../postgres.ts";
 import type { Behaviour, CarriedOut, Instruction } from "./instruction.ts";
+import type { ProcessorOptions } from "./processor-server.ts";
 
 const READY_MS = 10_000;
 /** One question to a process of our own on loopback. */
@@ -50,14 +51,18 @@ export class Processor {
   }
 
   /** `logs` is the folder for its log. */
-  static async start(keeper: Keeper, logs: string, { secrets, signal }: ServiceOptions): Promise<Processor> {
+  static async start(
+    keeper: Keeper,
+    logs: string,
+    { honoursKeys, secrets, signal }: ServiceOptions & ProcessorOptions,
+  ): Promise<Processor> {
     const log = join(logs, "processor.log");
     for (let tries = 1; ; tries += 1) {
       const port = await freePort();
       const started = await keeper.start({
         file: process.execPath,
         args: [PROCESS],
-        env: { ...ownEnvironment(), PORT: String(port) },
+        env: { ...ownEnvironment(), PORT: String(port), HONOURS_KEYS: honoursKeys ? "yes" : "no" },
         directory: "/",
         log,
         secrets,

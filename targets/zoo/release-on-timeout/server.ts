@@ -4,10 +4,9 @@
  *
  * In the wild: the `catch` around the whole handler that frees the key on whatever error, so that "the client can
  * try again". Written for failures before the call, it also catches the timeout after it. Where the processor
- * forgets keys, or was never sent one, the customer is charged twice.
+ * forgets keys, as this one's does, or was never sent one, the customer is charged twice.
  *
- * Why it looks right: a failed request should not block its key, and an error is a failure. Here the processor
- * honours the key that is sent again, and the books look well.
+ * Why it looks right: a failed request should not block its key, and an error is a failure.
  */
 import type { Pool } from "pg";
 import type { Claim } from "../../reference/idempotency/record.ts";
