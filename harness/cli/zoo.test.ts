@@ -22,7 +22,7 @@ beforeAll(async () => {
   const { stdout, stderr } = await idemproof(["zoo", "--quick", "--json", "--report-dir", directory]);
   expect(stdout, stderr).not.toBe("");
   matrix = JSON.parse(stdout) as KillMatrix;
-}, 400_000);
+}, 900_000);
 
 describe("the harness can see", () => {
   test.each(zoo.map(({ id }) => id))("%s is caught by what it declares and by nothing else", (id) => {
@@ -38,6 +38,6 @@ describe("the harness can see", () => {
   });
 
   test("the zoo is not empty", () => {
-    expect(zoo.length).toBeGreaterThanOrEqual(8);
+    expect(zoo.length).toBeGreaterThanOrEqual(23);
   });
 });
