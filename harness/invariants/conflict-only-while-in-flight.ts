@@ -37,25 +37,25 @@ export const conflictOnlyWhileInFlight = {
 } as const satisfies Invariant;
 
 /**
- * Kept from its work by a fault for as long as a lease, it may have been the holder itself: its key is anybody's
- * now, and to come back is all it can be told.
+ * Kept from its work for as long as a lease, it may have been the holder itself: its key is anybody's now, and to
+ * come back is all it can be told.
  */
-function wasHolder(history: History, conflict: Answered): boolean {
-  const { leaseMs } = history.contract;
-  if (leaseMs === "undocumented" || conflict.completedAt - conflict.invokedAt < leaseMs * 1000) return false;
-  return faultReach(history).lastTouching(conflict) !== null;
+function wasHolder({ contract: { leaseMs } }: History, { invokedAt, completedAt }: Answered): boolean {
+  return leaseMs !== "undocumented" && completedAt - invokedAt >= leaseMs * 1000;
 }
 
 /**
  * When the attempt may have been executing, at most; none where it certainly never was. A server error under a
  * fault may be that of a holder who does not know what became of his work, and rightly keeps the key for as long
- * as its lease; so does the lease of a holder who was killed.
+ * as its lease; so does the lease of a holder who was killed. Where the outcome of a call to the processor may be
+ * open, a process of the target that no attempt shows may be finding it out, as often as it takes.
  */
 function executionOf(history: History, use: KeyUse, recorded: Recorded): readonly Span[] {
   const { outcome, invokedAt: from, completedAt } = recorded;
   if (outcome.kind === "refused" || isTurnedDown(history, use, recorded)) return [];
   const fault = faultReach(history).lastTouching(recorded);
   if (outcome.kind === "responded" && !mayStillHold(outcome.status, fault)) return [{ from, until: completedAt }];
+  if (history.run.endpoints[recorded.attempt.endpoint]?.isDownstream) return [{ from, until: Infinity }];
   // It may have waited in a disturbed target's queue, and begun when the fault was over; not if its process was dead.
   const beganBefore = Math.min(
     killedAt(history, recorded) ?? Infinity,
