@@ -15,6 +15,7 @@ test("everything but port, database and callers has a value that suits productio
     workMs: 0,
     poolSize: 10,
     keyStore: "table",
+    way: "two-transactions",
     processorUrl: null,
     processorTimeoutMs: 10_000,
     reconcileEveryMs: 10_000,
@@ -63,6 +64,7 @@ test.each([
   ["DATABASE_URL", "", "DATABASE_URL is not set"],
   ["CALLERS", undefined, "CALLERS is not set"],
   ["KEY_STORE", "memory", "KEY_STORE: found memory, expected table or partitioned"],
+  ["WAY", "one", "WAY: found one, expected two-transactions or one-transaction"],
 ])("a setting that cannot be used names itself: %s", (name, value, message) => {
   expect(() => settingsOf({ ...least, [name]: value })).toThrow(message);
 });
@@ -70,4 +72,12 @@ test.each([
 test("both key stores can be named", () => {
   expect(settingsOf({ ...least, KEY_STORE: "partitioned" }).keyStore).toBe("partitioned");
   expect(settingsOf({ ...least, KEY_STORE: "table" }).keyStore).toBe("table");
+});
+
+test("both ways can be named, and one transaction not together with partitions", () => {
+  expect(settingsOf({ ...least, WAY: "two-transactions" }).way).toBe("two-transactions");
+  expect(settingsOf({ ...least, WAY: "one-transaction" }).way).toBe("one-transaction");
+  expect(() => settingsOf({ ...least, WAY: "one-transaction", KEY_STORE: "partitioned" })).toThrow(
+    "WAY: one-transaction is there for KEY_STORE=table only",
+  );
 });

@@ -79,7 +79,7 @@ export function look(client: PoolClient, identity: KeyIdentity, requestHash: str
  * key. It happens to one request in 2^64 for each that is in flight, and cannot be brought about on purpose as
  * it could with a hash that is made for tables.
  */
-function lockOf({ scope, key }: KeyIdentity): bigint {
+export function lockOf({ scope, key }: KeyIdentity): bigint {
   return createHash("sha256")
     .update(JSON.stringify([scope, key]))
     .digest()
