@@ -5,7 +5,7 @@ import { packageRoot } from "./package.ts";
 
 export interface ShippedTarget {
   readonly id: string;
-  readonly kind: "reference" | "zoo" | "third-party";
+  readonly kind: "reference" | "claims" | "zoo" | "third-party";
   readonly path: string;
 }
 
@@ -19,10 +19,12 @@ export interface ZooTarget extends ShippedTarget {
 const ROOT = join(packageRoot, "targets");
 
 export async function shippedTargets(): Promise<readonly ShippedTarget[]> {
+  const claims = await foldersIn("claims");
   const zoo = await foldersIn("zoo");
   const thirdParty = await foldersIn("third-party");
   return [
     { id: "reference", kind: "reference", path: join(ROOT, "reference", "target.yaml") },
+    ...claims.map((id): ShippedTarget => ({ id, kind: "claims", path: join(ROOT, "claims", id, "target.yaml") })),
     ...zoo.map((id): ShippedTarget => ({ id, kind: "zoo", path: join(ROOT, "zoo", id, "target.yaml") })),
     ...thirdParty.map(
       (id): ShippedTarget => ({ id, kind: "third-party", path: join(ROOT, "third-party", id, "target.yaml") }),

@@ -6,7 +6,7 @@ import { registerCharges } from "./charges/routes.ts";
 import { closeGracefully } from "./closing.ts";
 import { openFailpoints } from "./failpoints.ts";
 import type { FingerprintVersion } from "./idempotency/fingerprint.ts";
-import { idempotency, type Steps } from "./idempotency/plugin.ts";
+import { idempotency, type Steps, type Way } from "./idempotency/plugin.ts";
 import { PROBLEM_TYPE, Problem, problemBody } from "./idempotency/problem.ts";
 import { parseJson } from "./json.ts";
 import { labWorkMs, openLab } from "./lab.ts";
@@ -33,6 +33,8 @@ export interface AppOptions {
   readonly reconcileTries: number;
   readonly keyStore: KeyStore;
   readonly fingerprintVersion?: FingerprintVersion;
+  /** Of orders and refunds; a charge calls somebody else, and can only have two transactions. */
+  readonly way: Way;
   readonly http2: boolean;
   readonly steps?: Partial<Steps>;
   readonly logLevel?: "warn" | "silent";
@@ -86,7 +88,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     ...(steps ? { steps } : {}),
   });
   const workMs = ({ headers }: FastifyRequest): number => options.workMs + (lab ? labWorkMs(headers) : 0);
-  registerOrders(app, { pool, workMs });
+  registerOrders(app, { pool, workMs, way: options.way });
   if (processor !== null) registerCharges(app, { pool, workMs, reconcileTries });
   app.get("/health", async () => {
     await pool.query("select 1");

@@ -21,7 +21,7 @@ const deployments: [FingerprintVersion, FingerprintVersion][] = [
   [2, 1],
 ];
 
-describe.each(stores)("with the keys in $table", (store: Store) => {
+describe.each(stores)("with $name", (store: Store) => {
   const serviceOf = (
     fingerprintVersion: FingerprintVersion,
     steps: Partial<Steps> = {},
@@ -45,7 +45,8 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     },
   );
 
-  test.each(deployments)(
+  // Without a lease there is nothing to take over: what is in flight ends with its transaction.
+  test.runIf(store.hasLease).each(deployments)(
     "a key in flight under algorithm %d is taken over under algorithm %d when its lease is over",
     async (held, now) => {
       const gate = new Gate();

@@ -32,7 +32,10 @@ const statusesOf = (answers: readonly Answer[]): number[] => [...new Set(answers
 const times = <Value>(count: number, make: (index: number) => Value): Value[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
-describe.each(stores)("with the keys in $table", (store: Store) => {
+describe.each(stores)("with $name", (store: Store) => {
+  /** Of a claim that others see, and that can be taken over. What is promised without it: one-transaction.test.ts. */
+  const leased = test.runIf(store.hasLease);
+
   /** Two replicas, as little alike as they may be. */
   let one: Service;
   let other: Service;
@@ -154,7 +157,7 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     expect(promised(await one.send(sent))).toEqual(promised(first));
   });
 
-  test("a duplicate of what is in flight is told how long to wait, and the original goes on", async () => {
+  leased("a duplicate of what is in flight is told how long to wait, and the original goes on", async () => {
     const gate = new Gate();
     await using holder = await heldService(gate);
     const key = randomUUID();
@@ -195,7 +198,7 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     expect((await one.send({ key: invalidFirst, body: orderNamed(invalidFirst) })).status).toBe(422);
   });
 
-  test("a failure before any effect frees the key for the same request, and for no other", async () => {
+  leased("a failure before any effect frees the key for the same request, and for no other", async () => {
     const key = randomUUID();
     const failed = await one.send({ key, body: orderNamed(key), headers: { "lab-fail": "before-effect" } });
     expect(failed).toMatchObject({ status: 503, isReplay: false });
@@ -207,24 +210,27 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("an expired lease is taken over once, and the zombie finishes nothing and gets the winner's answer", async () => {
-    const gate = new Gate();
-    await using zombie = await heldService(gate);
-    const key = randomUUID();
-    const sent = { key, body: orderNamed(key) };
-    const late = zombie.send(sent);
-    await gate.reached;
-    await expireLease(key);
-    const answers = await Promise.all(times(40, (index) => (index % 2 ? one : other).send(sent)));
-    expect(statusesOf(answers).filter((status) => status !== 201 && status !== 409)).toEqual([]);
-    const winners = answers.filter(({ status, isReplay }) => status === 201 && !isReplay);
-    expect(winners).toHaveLength(1);
-    gate.open();
-    expect(await late).toMatchObject({ status: 201, isReplay: true, body: winners[0]?.body });
-    expect(await effectsOf(key)).toBe(1);
-  });
+  leased(
+    "an expired lease is taken over once, and the zombie finishes nothing and gets the winner's answer",
+    async () => {
+      const gate = new Gate();
+      await using zombie = await heldService(gate);
+      const key = randomUUID();
+      const sent = { key, body: orderNamed(key) };
+      const late = zombie.send(sent);
+      await gate.reached;
+      await expireLease(key);
+      const answers = await Promise.all(times(40, (index) => (index % 2 ? one : other).send(sent)));
+      expect(statusesOf(answers).filter((status) => status !== 201 && status !== 409)).toEqual([]);
+      const winners = answers.filter(({ status, isReplay }) => status === 201 && !isReplay);
+      expect(winners).toHaveLength(1);
+      gate.open();
+      expect(await late).toMatchObject({ status: 201, isReplay: true, body: winners[0]?.body });
+      expect(await effectsOf(key)).toBe(1);
+    },
+  );
 
-  test("a zombie that finds the winner still at work tells its client to wait and disturbs nobody", async () => {
+  leased("a zombie that finds the winner still at work tells its client to wait and disturbs nobody", async () => {
     const [zombieGate, winnerGate] = [new Gate(), new Gate()];
     await using zombie = await heldService(zombieGate);
     await using winner = await heldService(winnerGate);
@@ -244,7 +250,7 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("a zombie whose key has gone to another request gets neither that answer nor an effect", async () => {
+  leased("a zombie whose key has gone to another request gets neither that answer nor an effect", async () => {
     const gate = new Gate();
     await using zombie = await heldService(gate);
     const key = randomUUID();
@@ -259,7 +265,7 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("a zombie whose operation was done, answered and forgotten meanwhile does not do it again", async () => {
+  leased("a zombie whose operation was done, answered and forgotten meanwhile does not do it again", async () => {
     const gate = new Gate();
     await using zombie = await heldService(gate);
     const key = randomUUID();
@@ -276,7 +282,7 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     expect(await other.send(sent)).toMatchObject({ status: 201, isReplay: false });
   });
 
-  test("a completion whose claim was taken leaves no ledger row and no answer", async () => {
+  leased("a completion whose claim was taken leaves no ledger row and no answer", async () => {
     const identity = { scope: "test", key: randomUUID() };
     const durations = { leaseMs: 60_000, retentionMs: 60_000 };
     const held = await store.steps.claim(one.pool, identity, "hash", durations);
@@ -296,7 +302,7 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     expect(await effectsOf(identity.key)).toBe(1);
   });
 
-  test("a token is never given twice, not even after its record was forgotten", async () => {
+  leased("a token is never given twice, not even after its record was forgotten", async () => {
     const identity = { scope: "test", key: randomUUID() };
     const over = { leaseMs: 0, retentionMs: 0 };
     const first = await store.steps.claim(one.pool, identity, "first", over);
@@ -314,7 +320,7 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     await store.steps.complete(one.pool, holder.claim, answer);
   });
 
-  test.each(["commit", "rollback"])(
+  leased.each(["commit", "rollback"])(
     "a claim that meets one that is not committed yet waits for its %s",
     async (end) => {
       const identity = { scope: "test", key: randomUUID() };
@@ -337,7 +343,7 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     },
   );
 
-  test("whoever saw a record that was taken over since takes nothing over", async () => {
+  leased("whoever saw a record that was taken over since takes nothing over", async () => {
     const identity = { scope: "test", key: randomUUID() };
     const over = { leaseMs: 0, retentionMs: 0 };
     await store.steps.claim(one.pool, identity, "hash", over);
@@ -347,7 +353,7 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     expect(await store.steps.takeOver(other.pool, identity, found.record, "hash", over)).toBeNull();
   });
 
-  test("only the holder releases", async () => {
+  leased("only the holder releases", async () => {
     const failure = new Problem(503, "unavailable", "The handler failed");
     const identity = { scope: "test", key: randomUUID() };
     const held = await store.steps.claim(one.pool, identity, "hash", { leaseMs: 60_000, retentionMs: 60_000 });
@@ -449,20 +455,23 @@ describe.each(stores)("with the keys in $table", (store: Store) => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("a key that cannot be released is answered all the same, logged, and free when its lease is over", async () => {
-    const fail = async () => {
-      throw new Error("no database");
-    };
-    await using service = await Service.open(database.url, { steps: { ...store.steps, fail } });
-    const logged = vi.spyOn(service.app.log, "error");
-    const key = randomUUID();
-    const failed = await service.send({ key, body: orderNamed(key), headers: { "lab-fail": "before-effect" } });
-    expect(failed.status).toBe(503);
-    expect(logged).toHaveBeenCalledWith(expect.objectContaining({ message: "no database" }), expect.any(String));
-    expect((await one.send({ key, body: orderNamed(key) })).status).toBe(409);
-    await expireLease(key);
-    expect(await one.send({ key, body: orderNamed(key) })).toMatchObject({ status: 201, isReplay: false });
-  });
+  leased(
+    "a key that cannot be released is answered all the same, logged, and free when its lease is over",
+    async () => {
+      const fail = async () => {
+        throw new Error("no database");
+      };
+      await using service = await Service.open(database.url, { steps: { ...store.steps, fail } });
+      const logged = vi.spyOn(service.app.log, "error");
+      const key = randomUUID();
+      const failed = await service.send({ key, body: orderNamed(key), headers: { "lab-fail": "before-effect" } });
+      expect(failed.status).toBe(503);
+      expect(logged).toHaveBeenCalledWith(expect.objectContaining({ message: "no database" }), expect.any(String));
+      expect((await one.send({ key, body: orderNamed(key) })).status).toBe(409);
+      await expireLease(key);
+      expect(await one.send({ key, body: orderNamed(key) })).toMatchObject({ status: 201, isReplay: false });
+    },
+  );
 
   test("two hundred requests at once on a pool of two are all answered", async () => {
     await using service = await Service.open(database.url, { poolSize: 2, steps: store.steps });

@@ -16,6 +16,7 @@ test("everything but port, database and callers has a value that suits productio
     poolSize: 10,
     keyStore: "table",
     fingerprintVersion: 1,
+    way: "two-transactions",
     processorUrl: null,
     processorTimeoutMs: 10_000,
     reconcileEveryMs: 10_000,
@@ -65,6 +66,7 @@ test.each([
   ["CALLERS", undefined, "CALLERS is not set"],
   ["FINGERPRINT_VERSION", "3", "FINGERPRINT_VERSION: found 3, expected 1 or 2"],
   ["KEY_STORE", "memory", "KEY_STORE: found memory, expected table or partitioned"],
+  ["WAY", "one", "WAY: found one, expected two-transactions or one-transaction"],
 ])("a setting that cannot be used names itself: %s", (name, value, message) => {
   expect(() => settingsOf({ ...least, [name]: value })).toThrow(message);
 });
@@ -77,4 +79,12 @@ test("both key stores can be named", () => {
 test("every algorithm of fingerprints can be named", () => {
   expect(settingsOf({ ...least, FINGERPRINT_VERSION: "1" }).fingerprintVersion).toBe(1);
   expect(settingsOf({ ...least, FINGERPRINT_VERSION: "2" }).fingerprintVersion).toBe(2);
+});
+
+test("both ways can be named, and one transaction not together with partitions", () => {
+  expect(settingsOf({ ...least, WAY: "two-transactions" }).way).toBe("two-transactions");
+  expect(settingsOf({ ...least, WAY: "one-transaction" }).way).toBe("one-transaction");
+  expect(() => settingsOf({ ...least, WAY: "one-transaction", KEY_STORE: "partitioned" })).toThrow(
+    "WAY: one-transaction is there for KEY_STORE=table only",
+  );
 });

@@ -1,9 +1,12 @@
 /** The service's settings, from the environment. Every one has a value that suits production, or is required. */
 
 import { FINGERPRINT_VERSIONS, type FingerprintVersion } from "./idempotency/fingerprint.ts";
+import type { Way } from "./idempotency/plugin.ts";
 
 const KEY_STORES = ["table", "partitioned"] as const;
 export type KeyStore = (typeof KEY_STORES)[number];
+
+const WAYS: readonly Way[] = ["two-transactions", "one-transaction"];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -35,6 +38,8 @@ export interface Settings extends SharedSettings {
   readonly workMs: number;
   /** Where the key records are: in one table, or in partitions by time. */
   readonly keyStore: KeyStore;
+  /** How orders and refunds claim their keys. */
+  readonly way: Way;
   /** Null: there is nobody to charge with, and no `POST /charges`. */
   readonly processorUrl: string | null;
   readonly lab: boolean;
@@ -52,7 +57,8 @@ export function settingsOf(env: Environment): Settings {
     callers: callersOf(required(env, "CALLERS")),
     cleanUpEveryMs: number(env, "CLEAN_UP_EVERY_MS", 60_000),
     workMs: number(env, "WORK_MS", 0),
-    keyStore: keyStoreOf(env["KEY_STORE"] ?? "table"),
+    keyStore: oneOf(env, "KEY_STORE", KEY_STORES, "table"),
+    way: wayOf(env),
     fingerprintVersion: fingerprintVersionOf(env["FINGERPRINT_VERSION"] ?? "1"),
     processorUrl: env["PROCESSOR_URL"] || null,
     lab: isLab(env),
@@ -98,9 +104,24 @@ function callersOf(text: string): Record<string, string> {
   return Object.fromEntries(text.split(",").map((pair) => pair.split("=") as [string, string]));
 }
 
-function keyStoreOf(text: string): KeyStore {
-  const found = KEY_STORES.find((store) => store === text);
-  if (found === undefined) throw new Error(`KEY_STORE: found ${text}, expected ${KEY_STORES.join(" or ")}`);
+/** A key in a partition is unique by a lock of its own, which is held by the statement that claims it. */
+function wayOf(env: Environment): Way {
+  const way = oneOf(env, "WAY", WAYS, "two-transactions");
+  if (way === "one-transaction" && env["KEY_STORE"] === "partitioned") {
+    throw new Error("WAY: one-transaction is there for KEY_STORE=table only");
+  }
+  return way;
+}
+
+function oneOf<Value extends string>(
+  env: Environment,
+  name: string,
+  values: readonly Value[],
+  fallback: NoInfer<Value>,
+): Value {
+  const text = env[name] ?? fallback;
+  const found = values.find((value) => value === text);
+  if (found === undefined) throw new Error(`${name}: found ${text}, expected ${values.join(" or ")}`);
   return found;
 }
 

@@ -5,12 +5,10 @@
 import type { Pool, PoolClient } from "pg";
 import { pass } from "../failpoints.ts";
 import type { Claim, StoredAnswer } from "./record.ts";
+import { OpenTransaction } from "./transaction.ts";
 
 /** The lease ran out while this attempt worked: another one has the claim, or may take it. */
 export class ClaimLost extends Error {}
-
-/** The database ended a transaction that stood still for as long as a lease; see pool.ts. */
-const IDLE_IN_TRANSACTION_TIMEOUT = "25P03";
 
 /** The token alone decides: it belongs to one claim, and a takeover replaced it, whether its holder has finished or not. */
 const COMPLETE = `
@@ -48,25 +46,20 @@ export async function inTransaction<Result>(
   work: (transaction: PoolClient) => Promise<Result>,
   begin = "begin",
 ): Promise<Result> {
-  const client = await pool.connect();
-  let lost: (Error & { code?: string }) | undefined;
-  // A connection can be lost between two statements; without a listener that would end the process.
-  const onError = (error: Error): void => {
-    lost ??= error;
-  };
-  client.on("error", onError);
+  const transaction = new OpenTransaction(await pool.connect());
   try {
-    await client.query(begin);
-    const result = await work(client);
+    await transaction.client.query(begin);
+    const result = await work(transaction.client);
     await pass("before-commit");
-    await client.query("commit");
+    await transaction.commit();
     return result;
   } catch (error) {
-    // A connection on which even the rollback fails is not given back to the pool.
-    await client.query("rollback").catch(onError);
-    throw lost?.code === IDLE_IN_TRANSACTION_TIMEOUT ? new ClaimLost() : error;
-  } finally {
-    client.off("error", onError);
-    client.release(lost);
+    throw await undone(transaction, error);
   }
+}
+
+/** Rolls back what failed with this error, and gives what it means. */
+export async function undone(transaction: OpenTransaction, error: unknown): Promise<unknown> {
+  await transaction.rollBack();
+  return transaction.wasTooSlow(error) ? new ClaimLost() : error;
 }

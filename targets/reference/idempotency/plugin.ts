@@ -4,7 +4,8 @@
  *
  *   key → fingerprint → claim → decide → (execute → complete | replay | refuse)
  *
- * What to execute is a local effect, or a call to the processor over recovery points (downstream.ts).
+ * What to execute is a local effect, or a call to the processor over recovery points (downstream.ts). A route
+ * with local effects may choose to have its claim in the effect's transaction (one-transaction/steps.ts).
  */
 import { createHash } from "node:crypto";
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify";
@@ -23,6 +24,7 @@ import { carryOut, type DownstreamSteps, downstreamKeyOf, type EffectOfOutcome, 
 import { type FingerprintVersion, fingerprintOf, versionOf } from "./fingerprint.ts";
 import { hold } from "./hold.ts";
 import { keyOf } from "./key.ts";
+import { oneTransactionSteps } from "./one-transaction/steps.ts";
 import { PROBLEM_TYPE, Problem, problemBody } from "./problem.ts";
 import {
   type Claim,
@@ -44,7 +46,12 @@ export interface IdempotentRoute {
    * that is invalid; that answer is stored like any other.
    */
   fields(body: Json): Json;
+  /** Left out: two transactions, the only way for an operation that calls a processor. */
+  readonly way?: Way;
 }
+
+/** Claim and effect in a transaction each, with a lease in between, or both in one. */
+export type Way = "two-transactions" | "one-transaction";
 
 /** The phases, by name. A service takes them as they are; the zoo replaces one to be broken in one way. */
 export interface Steps extends DownstreamSteps {
@@ -138,7 +145,12 @@ const ownSteps: Steps = {
 
 const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, options) => {
   const { pool, fingerprintVersion = 1 } = options;
-  const steps: Steps = { ...ownSteps, ...options.steps };
+  const ways: Readonly<Record<Way, Steps>> = {
+    "two-transactions": { ...ownSteps, ...options.steps },
+    "one-transaction": { ...ownSteps, ...oneTransactionSteps, ...options.steps },
+  };
+  const stepsOf = ({ routeOptions }: FastifyRequest): Steps =>
+    ways[routeOptions.config.idempotency?.way ?? "two-transactions"];
 
   app.decorateRequest("operation", null);
   app.decorateRequest("claim", null);
@@ -146,6 +158,7 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
   app.addHook("preHandler", async (request, reply) => {
     const route = request.routeOptions.config.idempotency;
     if (route === undefined) return undefined;
+    const steps = stepsOf(request);
     const key = steps.keyOf(request.headers);
     const { fields, invalid } = fieldsOf(route, request.body as Json | undefined);
     const identity = { scope: steps.scopeOf(request), key };
@@ -155,10 +168,10 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
     // A claim that is resumed is never released: the processor may have been called.
     request.claim = isResumed(held) ? null : held;
     reply.raw.once("close", () => {
-      if (!reply.raw.writableEnded && request.claim !== null) void disconnected(request.claim);
+      if (!reply.raw.writableEnded && request.claim !== null) void disconnected(request, request.claim);
     });
     await pass("claimed").catch((error: unknown) => {
-      if (isResumed(held)) return refuseHeld(held, error);
+      if (isResumed(held)) return refuseHeld(request, held, error);
       throw error;
     });
     const settled = (work: () => Promise<StoredAnswer>) =>
@@ -181,24 +194,25 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
   /** The handler failed before it completed anything. A key that cannot be freed is free when its lease is over. */
   app.addHook("onError", async (request, _reply, error) => {
     if (request.claim === null) return;
-    await steps
+    await stepsOf(request)
       .fail(pool, request.claim, asProblem(error))
       .catch((failure: unknown) => app.log.error(failure, "a key could not be released"));
   });
 
-  async function disconnected(claim: Claim): Promise<void> {
-    await steps
+  async function disconnected(request: FastifyRequest, claim: Claim): Promise<void> {
+    await stepsOf(request)
       .disconnected(pool, claim)
       .catch((failure: unknown) => app.log.error(failure, "a client's hanging up could not be noted"));
   }
 
   /** The claim, or null when the reply is already on its way. Throws the refusals. */
   async function claimOrAnswer(reply: FastifyReply, identity: KeyIdentity, fields: Json): Promise<Claim | null> {
+    const steps = stepsOf(reply.request);
     for (let tries = 0; tries < DECIDE_TRIES; tries += 1) {
-      const result = await steps.claim(pool, identity, newFingerprintOf(fields), options);
+      const result = await steps.claim(pool, identity, newFingerprintOf(steps, fields), options);
       if (result.won) return result.claim;
       const { record } = result;
-      const requestHash = fingerprintAsIn(record, fields);
+      const requestHash = fingerprintAsIn(steps, record, fields);
       const decision = steps.decide(record, requestHash);
       if (decision !== "take-over") {
         await answer(reply, identity, record, decision);
@@ -211,12 +225,12 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
     throw inFlight(options.leaseMs);
   }
 
-  function newFingerprintOf(fields: Json): string {
+  function newFingerprintOf(steps: Steps, fields: Json): string {
     return steps.fingerprintOf(fields, fingerprintVersion);
   }
 
   /** By the algorithm that made the record's: another deployment may have claimed the key, before this one or after. */
-  function fingerprintAsIn(record: KeyRecord, fields: Json): string {
+  function fingerprintAsIn(steps: Steps, record: KeyRecord, fields: Json): string {
     return steps.fingerprintOf(fields, versionOf(record.requestHash));
   }
 
@@ -230,12 +244,12 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
     switch (decision) {
       case "mismatch": {
         const problem = new Problem(422, "key-reused", "This Idempotency-Key was used for another request");
-        await steps.refuse(pool, identity, problem);
+        await stepsOf(reply.request).refuse(pool, identity, problem);
         throw problem;
       }
       case "replay":
         await pass("replaying");
-        send(reply.header(REPLAYED_HEADER, "true"), steps.replay(record.answer ?? lostAnswer()));
+        send(reply.header(REPLAYED_HEADER, "true"), stepsOf(reply.request).replay(record.answer ?? lostAnswer()));
         return;
       case "conflict":
         throw inFlight(record.leaseLeftMs);
@@ -254,7 +268,7 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
     } catch (error) {
       if (error instanceof OutcomeOpen) {
         request.claim = null;
-        return refuseHeld(claim, error);
+        return refuseHeld(request, claim, error);
       }
       if (!(error instanceof ClaimLost)) throw error;
       request.claim = null;
@@ -264,12 +278,14 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
   }
 
   /** A key that could not even be read is held all the same: nobody has let it go. */
-  async function refuseHeld(claim: Claim, error: unknown): Promise<never> {
+  async function refuseHeld(request: FastifyRequest, claim: Claim, error: unknown): Promise<never> {
     app.log.error(error, "an operation's outcome is open");
-    const leaseLeftMs = await steps.hold(pool, claim).catch((failure: unknown) => {
-      app.log.error(failure, "the rest of a lease could not be read");
-      return options.leaseMs;
-    });
+    const leaseLeftMs = await stepsOf(request)
+      .hold(pool, claim)
+      .catch((failure: unknown) => {
+        app.log.error(failure, "the rest of a lease could not be read");
+        return options.leaseMs;
+      });
     throw outcomeOpen(leaseLeftMs);
   }
 
@@ -278,19 +294,22 @@ const idempotencyPlugin: FastifyPluginAsync<IdempotencyOptions> = async (app, op
    * request is old, and what it asks for may have been done, answered and forgotten since.
    */
   async function answerZombie(reply: FastifyReply, identity: KeyIdentity, fields: Json): Promise<void> {
-    const result = await steps.claim(pool, identity, newFingerprintOf(fields), options);
+    const steps = stepsOf(reply.request);
+    const result = await steps.claim(pool, identity, newFingerprintOf(steps, fields), options);
     if (result.won) {
       const problem = inFlight(0);
       await steps.fail(pool, result.claim, problem);
       throw problem;
     }
-    const decision = steps.decide(result.record, fingerprintAsIn(result.record, fields));
+    const decision = steps.decide(result.record, fingerprintAsIn(steps, result.record, fields));
     if (decision === "take-over") throw inFlight(0);
     await answer(reply, identity, result.record, decision);
   }
 
   const stopCleaning = cleanRegularly(options.cleanUpEveryMs, async (signal) => {
-    await steps.cleanUp(pool, signal).catch((error: unknown) => app.log.error(error, "cleanup failed"));
+    await ways["two-transactions"]
+      .cleanUp(pool, signal)
+      .catch((error: unknown) => app.log.error(error, "cleanup failed"));
   });
   app.addHook("onClose", stopCleaning);
 };

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Pool, PoolClient } from "pg";
+import type { Way } from "../idempotency/plugin.ts";
 import type { StoredAnswer } from "../idempotency/record.ts";
 import { type Order, orderOf } from "./order.ts";
 
@@ -17,9 +18,13 @@ const LEDGER = `
   values ($1, $2, $3, $4, $5, $6)
   returning id`;
 
-export function registerOrders(app: FastifyInstance, { pool, workMs }: OrderOptions): void {
+interface LocalOptions extends OrderOptions {
+  readonly way: Way;
+}
+
+export function registerOrders(app: FastifyInstance, { pool, workMs, way }: LocalOptions): void {
   for (const kind of ["order", "refund"] as const) {
-    app.post(`/${kind}s`, { config: { idempotency: { fields: orderOf } } }, async (request) => {
+    app.post(`/${kind}s`, { config: { idempotency: { fields: orderOf, way } } }, async (request) => {
       const { operation, caller } = request;
       if (operation === null) throw new Error("The key layer did not claim this request");
       const order = operation.fields as Order;

@@ -57,6 +57,7 @@ export class Service implements AsyncDisposable {
       processorTimeoutMs: 10_000,
       reconcileTries: 3,
       keyStore: "table",
+      way: "two-transactions",
       http2: false,
       logLevel: "silent",
       ...options,
