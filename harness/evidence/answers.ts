@@ -79,6 +79,12 @@ export function isMarkedReplay(contract: Contract, answered: Answered): boolean 
   return answered.outcome.headers[marker.header.toLowerCase()]?.toLowerCase() === marker.value.toLowerCase();
 }
 
+/** Names of the headers that any invariant looks at under a contract, in lower case. All others need not be kept. */
+export function headersJudged({ replay: { headers, marker } }: Contract): readonly string[] {
+  const named = [...headers, ...(marker === null ? [] : [marker.header]), "Retry-After"];
+  return [...new Set(named.map((name) => name.toLowerCase()))];
+}
+
 /** Statuses that speak of the caller or of his rate. */
 const NOT_ABOUT_KEYS: readonly number[] = [401, 403, 429];
 

@@ -41,12 +41,13 @@ export function keyAsTaken(contract: Contract, key: string): string {
   return keyText(contract, "header" in contract.key.placement ? key.trim() : key);
 }
 
-const byKeyOf = new WeakMap<History, ReadonlyMap<string, readonly KeyGroup[]>>();
+const byKeyOf = new WeakMap<History["groups"], ReadonlyMap<string, readonly KeyGroup[]>>();
 
 /** Groups by the key as the target may take it, those with malformed keys included. Arranged once for each history. */
 export function groupsByKey(history: History): ReadonlyMap<string, readonly KeyGroup[]> {
-  const known = byKeyOf.get(history) ?? arrangedByKey(history);
-  byKeyOf.set(history, known);
+  const { groups } = history;
+  const known = byKeyOf.get(groups) ?? arrangedByKey(history);
+  byKeyOf.set(groups, known);
   return known;
 }
 
