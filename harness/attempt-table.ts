@@ -9,18 +9,14 @@ import { type Attempt, type Headers, type Micros, type Outcome, type Responded, 
 /** What attempts of one operation have in common. */
 type Subject = Omit<Attempt, "id" | "replica">;
 
-interface KnownSubject {
-  readonly subject: Subject;
-  /** Answers to it so far, as indexes. */
-  readonly answers: number[];
-}
-
 /** So many answers to one request are compared with a further one; rarely are there more. */
 const ANSWERS_COMPARED_MAX = 4;
 const ROWS_AT_FIRST = 64;
 const NEVER_COMPLETED = 0xffffffff;
 /** The row was given up: another attempt took its id. */
 const NO_SUBJECT = 0xffffffff;
+/** The id is none that a run gives, and kept as it is. */
+const OTHER_ID = 0xffffffff;
 
 const OPEN: Outcome = { kind: "indeterminate", reason: "open" };
 
@@ -34,9 +30,10 @@ export class AttemptTable {
   #turn = new Uint32Array(ROWS_AT_FIRST);
   #subject = new Uint32Array(ROWS_AT_FIRST);
   #outcome = new Uint32Array(ROWS_AT_FIRST);
-  readonly #ids: (string | number)[] = [];
-  readonly #replicas: number[] = [];
-  readonly #subjects: KnownSubject[] = [];
+  #replica = new Uint32Array(ROWS_AT_FIRST);
+  #number = new Uint32Array(ROWS_AT_FIRST);
+  readonly #otherIds = new Map<number, string>();
+  readonly #subjects: Subject[] = [];
   readonly #outcomes: Outcome[] = [];
   #interned = new Interned();
 
@@ -49,8 +46,9 @@ export class AttemptTable {
     const row = this.#rows;
     if (row === this.#invokedAt.length) this.#grow();
     this.#subject[row] = this.#subjectIndex(attempt);
-    this.#ids.push(shortId(attempt));
-    this.#replicas.push(attempt.replica);
+    this.#number[row] = numberIn(attempt) ?? OTHER_ID;
+    if (this.#number[row] === OTHER_ID) this.#otherIds.set(row, attempt.id);
+    this.#replica[row] = attempt.replica;
     this.#invokedAt[row] = at;
     this.#turn[row] = NEVER_COMPLETED;
     this.#rows += 1;
@@ -82,14 +80,13 @@ export class AttemptTable {
   }
 
   #recorded(row: number): Recorded {
-    const { subject } = this.#subjects[this.#subject[row] ?? 0] as KnownSubject;
+    const subject = this.#subjects[this.#subject[row] ?? 0] as Subject;
     const { scenario, operation, reference, endpoint, key, caller, query, payload, fingerprint } = subject;
     const { condition, malformed, forged, persistent, request } = subject;
-    const id = this.#ids[row];
     const isOpen = this.#turn[row] === NEVER_COMPLETED;
     return {
       attempt: {
-        id: typeof id === "string" ? id : `${scenario}#${id}`,
+        id: this.#otherIds.get(row) ?? `${scenario}#${this.#number[row]}`,
         scenario,
         operation,
         reference,
@@ -97,7 +94,7 @@ export class AttemptTable {
         key,
         caller,
         query,
-        replica: this.#replicas[row] ?? 0,
+        replica: this.#replica[row] ?? 0,
         payload,
         fingerprint,
         condition,
@@ -126,11 +123,11 @@ export class AttemptTable {
     const { subjects } = this.#interned;
     const candidates = subjects.get(attempt.operation) ?? [];
     for (const index of candidates) {
-      if (isSameSubject((this.#subjects[index] as KnownSubject).subject, attempt)) return index;
+      if (isSameSubject(this.#subjects[index] as Subject, attempt)) return index;
     }
     const index = this.#subjects.length;
     const subject = this.#interned.subject(attempt);
-    this.#subjects.push({ subject, answers: [] });
+    this.#subjects.push(subject);
     if (candidates.length === 0) subjects.set(subject.operation, candidates);
     candidates.push(index);
     return index;
@@ -138,8 +135,8 @@ export class AttemptTable {
 
   #outcomeIndex(subject: number, outcome: Outcome, names: readonly string[] | null): number {
     if (outcome.kind !== "responded") return this.#wordsIndex(outcome);
-    const { answers } = this.#subjects[subject] as KnownSubject;
     const { answersByStatus } = this.#interned;
+    const answers = this.#interned.answersTo(subject);
     for (const index of answers) if (isSameAnswer(this.#outcomes[index], outcome, names)) return index;
     const last = answersByStatus.get(outcome.status);
     const isLikeLast = last !== undefined && isSameAnswer(this.#outcomes[last], outcome, names);
@@ -168,6 +165,8 @@ export class AttemptTable {
     this.#completedAt = grown(this.#completedAt, new Float64Array(length));
     this.#turn = grown(this.#turn, new Uint32Array(length));
     this.#subject = grown(this.#subject, new Uint32Array(length));
+    this.#replica = grown(this.#replica, new Uint32Array(length));
+    this.#number = grown(this.#number, new Uint32Array(length));
     this.#outcome = grown(this.#outcome, new Uint32Array(length));
   }
 }
@@ -177,12 +176,12 @@ function grown<Column extends Float64Array | Uint32Array>(column: Column, longer
   return longer;
 }
 
-/** Ids are the scenario's name and a number; then the number tells them. */
-function shortId({ id, scenario }: Attempt): string | number {
-  if (!id.startsWith(scenario) || id[scenario.length] !== "#") return id;
+/** A run's ids are the scenario's name and a number. Null: another id. */
+function numberIn({ id, scenario }: Attempt): number | null {
+  if (!id.startsWith(scenario) || id[scenario.length] !== "#") return null;
   const digits = id.slice(scenario.length + 1);
   const number = Number(digits);
-  return Number.isSafeInteger(number) && String(number) === digits ? number : id;
+  return number < OTHER_ID && String(number) === digits ? number : null;
 }
 
 /** Values that were seen before, so that equal ones are one object. */
@@ -192,27 +191,35 @@ class Interned {
   /** The last answer of each status: answers that say nothing of the operation are all the same. */
   readonly answersByStatus = new Map<number, number>();
   readonly answersByWords = new Map<string, number>();
+  /** By subject. */
+  readonly #answers = new Map<number, number[]>();
   readonly #texts = new Map<string, string>();
 
-  subject({ id: _id, replica: _replica, ...attempt }: Attempt): Subject {
-    const { request } = attempt;
+  answersTo(subject: number): number[] {
+    const known = this.#answers.get(subject) ?? [];
+    this.#answers.set(subject, known);
+    return known;
+  }
+
+  subject({ request: { method, path, headers, body }, ...attempt }: Attempt): Subject {
+    const kept: Record<string, string> = {};
+    for (const name in headers) kept[name] = this.#text(headers[name] ?? "");
+    // Written out, since a copy by spreading takes more memory.
     return {
-      ...attempt,
+      scenario: this.#text(attempt.scenario),
       operation: this.#text(attempt.operation),
       reference: this.#text(attempt.reference),
       endpoint: this.#text(attempt.endpoint),
-      scenario: this.#text(attempt.scenario),
       key: attempt.key === null ? null : this.#text(attempt.key),
       caller: this.#text(attempt.caller),
-      query: this.#text(attempt.query),
+      query: attempt.query,
+      payload: attempt.payload,
       fingerprint: this.#text(attempt.fingerprint),
-      request: {
-        ...request,
-        path: this.#text(request.path),
-        headers: Object.fromEntries(
-          Object.entries(request.headers).map(([name, value]): [string, string] => [name, this.#text(value)]),
-        ),
-      },
+      condition: attempt.condition,
+      malformed: attempt.malformed,
+      forged: attempt.forged,
+      persistent: attempt.persistent,
+      request: { method, path: this.#text(path), headers: kept, body },
     };
   }
 

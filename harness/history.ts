@@ -412,11 +412,14 @@ function groundTruth<Value>(
 }
 
 function statesByKey(records: readonly KeyRecord[]): ReadonlyMap<string, readonly string[]> {
-  const byKey = new Map<string, string[]>();
+  const byKey = new Map<string, readonly string[]>();
+  // Almost every key has one record: those of equal states share one list.
+  const alone = new Map<string, readonly string[]>();
   for (const { key, state } of records) {
     const known = byKey.get(key);
-    if (known) known.push(state);
-    else byKey.set(key, [state]);
+    const own = alone.get(state) ?? [state];
+    alone.set(state, own);
+    byKey.set(key, known === undefined ? own : [...known, state]);
   }
   return byKey;
 }
