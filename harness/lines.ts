@@ -5,31 +5,33 @@
 import { isAscii } from "node:buffer";
 import { closeSync, openSync, readSync } from "node:fs";
 
-const CHUNK_BYTES = 1024 * 1024;
+/** Pieces of this size become strings that V8 keeps among the young objects. */
+const CHUNK_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
 
 export function* linesOf(path: string): Generator<string, void> {
   const descriptor = openSync(path, "r");
   try {
-    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-    /** Of a line whose end was not read yet. */
-    let begun: Buffer[] = [];
-    for (let read = readSync(descriptor, chunk); read > 0; read = readSync(descriptor, chunk)) {
-      const bytes = chunk.subarray(0, read);
-      const end = bytes.lastIndexOf(NEWLINE);
-      if (end >= 0) yield* textOf([...begun, bytes.subarray(0, end)]).split("\n");
-      if (end >= 0) begun = [];
-      begun.push(Buffer.from(bytes.subarray(end + 1)));
+    let buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    /** Bytes of a line whose end was not read yet. */
+    let begun = 0;
+    for (;;) {
+      if (begun === buffer.length) buffer = Buffer.concat([buffer], 2 * buffer.length);
+      const read = readSync(descriptor, buffer, begun, buffer.length - begun, null);
+      if (read === 0) break;
+      const filled = begun + read;
+      const last = buffer.subarray(begun, filled).lastIndexOf(NEWLINE);
+      const end = begun + last;
+      if (last >= 0) for (const line of textOf(buffer.subarray(0, end)).split("\n")) yield line;
+      begun = last < 0 ? filled : buffer.copy(buffer, 0, end + 1, filled);
     }
-    const last = textOf(begun);
-    if (last !== "") yield last;
+    if (begun > 0) yield textOf(buffer.subarray(0, begun));
   } finally {
     closeSync(descriptor);
   }
 }
 
 /** Almost all histories are plain ASCII, which needs no decoding. */
-function textOf(pieces: readonly Buffer[]): string {
-  const bytes = Buffer.concat(pieces);
+function textOf(bytes: Buffer): string {
   return isAscii(bytes) ? bytes.toString("latin1") : bytes.toString("utf8");
 }

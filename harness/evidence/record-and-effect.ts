@@ -7,6 +7,7 @@ import type { Micros, Outcome } from "../operation.ts";
 import { endpointOf, isServerError, isSuccess } from "./answers.ts";
 import { faultReach, killedAt } from "./fault-reach.ts";
 import { groupsWithOwnKey, keyAsTaken } from "./key-group.ts";
+import { oncePerHistory } from "./once.ts";
 import { countUntil } from "./spans.ts";
 
 /** A key group that has its references for itself. */
@@ -48,7 +49,7 @@ export interface Sight {
   readonly endedAt: Micros;
 }
 
-export function subjectsOf(history: History): readonly Subject[] {
+export const subjectsOf = oncePerHistory((history): readonly Subject[] => {
   const { retentionMs } = history.contract;
   const users = groupsByReference(history);
   return groupsWithOwnKey(history).flatMap((group) => {
@@ -65,14 +66,17 @@ export function subjectsOf(history: History): readonly Subject[] {
       successIndex: index < 0 ? Infinity : index,
     };
   });
-}
+});
 
 /** By reference the one group that uses it; null where several do, or an attempt without a key. */
 function groupsByReference({ groups, attempts }: History): ReadonlyMap<string, KeyGroup | null> {
   const users = new Map<string, KeyGroup | null>();
   for (const { attempt } of attempts) if (attempt.key === null) users.set(attempt.reference, null);
   for (const group of groups) {
+    let before: string | null = null;
     for (const { attempt } of group.attempts) {
+      if (attempt.reference === before) continue;
+      before = attempt.reference;
       const known = users.get(attempt.reference);
       users.set(attempt.reference, known === undefined || known === group ? group : null);
     }
@@ -149,11 +153,11 @@ export function readingsOf(history: History): readonly Reading[] {
   ];
 }
 
-export function lastReading(history: History): Reading | null {
+export const lastReading = oncePerHistory((history): Reading | null => {
   const { effects, records, lastReadAt: at } = history;
   if (!effects.known || !records.known || at === null) return null;
   return { from: at, at, isLast: true, effects: effects.value, states: statesIn(history, records.value) };
-}
+});
 
 function groupedByKey(records: NonNullable<Observation["records"]>): ReadonlyMap<string, readonly string[]> {
   const byKey = new Map<string, string[]>();
