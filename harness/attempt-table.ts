@@ -81,28 +81,10 @@ export class AttemptTable {
 
   #recorded(row: number): Recorded {
     const subject = this.#subjects[this.#subject[row] ?? 0] as Subject;
-    const { scenario, operation, reference, endpoint, key, caller, query, payload, fingerprint } = subject;
-    const { condition, malformed, forged, persistent, request } = subject;
+    const id = this.#otherIds.get(row) ?? this.#number[row] ?? 0;
     const isOpen = this.#turn[row] === NEVER_COMPLETED;
     return {
-      attempt: {
-        id: this.#otherIds.get(row) ?? `${scenario}#${this.#number[row]}`,
-        scenario,
-        operation,
-        reference,
-        endpoint,
-        key,
-        caller,
-        query,
-        replica: this.#replica[row] ?? 0,
-        payload,
-        fingerprint,
-        condition,
-        malformed,
-        forged,
-        persistent,
-        request,
-      },
+      attempt: new AttemptInRow(subject, id, this.#replica[row] ?? 0),
       invokedAt: this.#invokedAt[row] ?? 0,
       completedAt: isOpen ? Infinity : (this.#completedAt[row] ?? 0),
       outcome: isOpen ? OPEN : (this.#outcomes[this.#outcome[row] ?? 0] ?? OPEN),
@@ -168,6 +150,79 @@ export class AttemptTable {
     this.#replica = grown(this.#replica, new Uint32Array(length));
     this.#number = grown(this.#number, new Uint32Array(length));
     this.#outcome = grown(this.#outcome, new Uint32Array(length));
+  }
+}
+
+/** An attempt that has most of its values in common with others: as a plain object it takes three times the memory. */
+class AttemptInRow implements Attempt {
+  readonly #subject: Subject;
+  readonly #id: string | number;
+  readonly replica: number;
+
+  constructor(subject: Subject, id: string | number, replica: number) {
+    this.#subject = subject;
+    this.#id = id;
+    this.replica = replica;
+  }
+
+  get id(): string {
+    return typeof this.#id === "string" ? this.#id : `${this.scenario}#${this.#id}`;
+  }
+
+  get scenario(): Attempt["scenario"] {
+    return this.#subject.scenario;
+  }
+
+  get operation(): Attempt["operation"] {
+    return this.#subject.operation;
+  }
+
+  get reference(): Attempt["reference"] {
+    return this.#subject.reference;
+  }
+
+  get endpoint(): Attempt["endpoint"] {
+    return this.#subject.endpoint;
+  }
+
+  get key(): Attempt["key"] {
+    return this.#subject.key;
+  }
+
+  get caller(): Attempt["caller"] {
+    return this.#subject.caller;
+  }
+
+  get query(): Attempt["query"] {
+    return this.#subject.query;
+  }
+
+  get payload(): Attempt["payload"] {
+    return this.#subject.payload;
+  }
+
+  get fingerprint(): Attempt["fingerprint"] {
+    return this.#subject.fingerprint;
+  }
+
+  get condition(): Attempt["condition"] {
+    return this.#subject.condition;
+  }
+
+  get malformed(): Attempt["malformed"] {
+    return this.#subject.malformed;
+  }
+
+  get forged(): Attempt["forged"] {
+    return this.#subject.forged;
+  }
+
+  get persistent(): Attempt["persistent"] {
+    return this.#subject.persistent;
+  }
+
+  get request(): Attempt["request"] {
+    return this.#subject.request;
   }
 }
 

@@ -27,7 +27,7 @@ export const acknowledgementsByReference = oncePerHistory((history): ReadonlyMap
     const first = attempts.find((one) => one.attempt.payload.kind !== "changed" && isSuccess(history, one));
     if (first === undefined) continue;
     const identity = operationIdentity(history.contract, first.attempt);
-    const asked = countsPayload ? JSON.stringify([identity, reference]) : identity;
+    const asked = countsPayload ? `${identity.length} ${identity} ${reference}` : identity;
     const before = byIdentity.get(asked);
     if (before !== undefined) {
       before.references.add(reference);

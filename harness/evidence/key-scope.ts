@@ -37,8 +37,11 @@ export function keyIdentity(
 }
 
 /** The same of an attempt; without a key it stands for its operation alone. */
-export function operationIdentity(contract: Contract, { key, operation, ...place }: Attempt): string {
-  return key === null ? `operation ${operation}` : keyIdentity(contract, { key, ...place });
+export function operationIdentity(
+  contract: Contract,
+  { key, operation, caller, endpoint, query }: Attempt,
+): string {
+  return key === null ? `operation ${operation}` : keyIdentity(contract, { key, caller, endpoint, query });
 }
 
 /** Groups with an ordinary key that, by the contract's promise, no other group shares. */
