@@ -18,14 +18,22 @@ const NO_SUBJECT = 0xffffffff;
 /** The id is none that a run gives, and kept as it is. */
 const OTHER_ID = 0xffffffff;
 
+/** By row. Infinity: it never completed. */
+interface Times {
+  invokedAt: Float64Array;
+  completedAt: Float64Array;
+}
+
 const OPEN: Outcome = { kind: "indeterminate", reason: "open" };
 
 export class AttemptTable {
   #rows = 0;
   #completed = 0;
   #dropped = 0;
-  #invokedAt = new Float64Array(ROWS_AT_FIRST);
-  #completedAt = new Float64Array(ROWS_AT_FIRST);
+  readonly #times: Times = {
+    invokedAt: new Float64Array(ROWS_AT_FIRST),
+    completedAt: new Float64Array(ROWS_AT_FIRST).fill(Infinity),
+  };
   /** Which one completed first, second and so on. */
   #turn = new Uint32Array(ROWS_AT_FIRST);
   #subject = new Uint32Array(ROWS_AT_FIRST);
@@ -44,12 +52,12 @@ export class AttemptTable {
   /** Returns the attempt's row. */
   invoked(attempt: Attempt, at: Micros): number {
     const row = this.#rows;
-    if (row === this.#invokedAt.length) this.#grow();
+    if (row === this.#turn.length) this.#grow();
     this.#subject[row] = this.#subjectIndex(attempt);
     this.#number[row] = numberIn(attempt) ?? OTHER_ID;
     if (this.#number[row] === OTHER_ID) this.#otherIds.set(row, attempt.id);
     this.#replica[row] = attempt.replica;
-    this.#invokedAt[row] = at;
+    this.#times.invokedAt[row] = at;
     this.#turn[row] = NEVER_COMPLETED;
     this.#rows += 1;
     return row;
@@ -58,7 +66,7 @@ export class AttemptTable {
   /** `headers`: names of those that a judge may look at; null: any. */
   completed(row: number, outcome: Outcome, at: Micros, headers: readonly string[] | null): void {
     this.#outcome[row] = this.#outcomeIndex(this.#subject[row] ?? 0, outcome, headers);
-    this.#completedAt[row] = at;
+    this.#times.completedAt[row] = at;
     this.#turn[row] = this.#completed;
     this.#completed += 1;
   }
@@ -83,16 +91,13 @@ export class AttemptTable {
     const subject = this.#subjects[this.#subject[row] ?? 0] as Subject;
     const id = this.#otherIds.get(row) ?? this.#number[row] ?? 0;
     const isOpen = this.#turn[row] === NEVER_COMPLETED;
-    return {
-      attempt: new AttemptInRow(subject, id, this.#replica[row] ?? 0),
-      invokedAt: this.#invokedAt[row] ?? 0,
-      completedAt: isOpen ? Infinity : (this.#completedAt[row] ?? 0),
-      outcome: isOpen ? OPEN : (this.#outcomes[this.#outcome[row] ?? 0] ?? OPEN),
-    };
+    const outcome = isOpen ? OPEN : (this.#outcomes[this.#outcome[row] ?? 0] ?? OPEN);
+    const attempt = new AttemptInRow(subject, id, this.#replica[row] ?? 0);
+    return new RecordedInRow(attempt, outcome, this.#times, row);
   }
 
   #order(): readonly number[] {
-    const [invokedAt, turn] = [this.#invokedAt, this.#turn];
+    const [{ invokedAt }, turn] = [this.#times, this.#turn];
     const order: number[] = [];
     for (let row = 0; row < this.#rows; row += 1) if (this.#subject[row] !== NO_SUBJECT) order.push(row);
     return order.sort(
@@ -143,13 +148,36 @@ export class AttemptTable {
 
   #grow(): void {
     const length = 2 * this.#rows;
-    this.#invokedAt = grown(this.#invokedAt, new Float64Array(length));
-    this.#completedAt = grown(this.#completedAt, new Float64Array(length));
+    this.#times.invokedAt = grown(this.#times.invokedAt, new Float64Array(length));
+    this.#times.completedAt = grown(this.#times.completedAt, new Float64Array(length).fill(Infinity));
     this.#turn = grown(this.#turn, new Uint32Array(length));
     this.#subject = grown(this.#subject, new Uint32Array(length));
     this.#replica = grown(this.#replica, new Uint32Array(length));
     this.#number = grown(this.#number, new Uint32Array(length));
     this.#outcome = grown(this.#outcome, new Uint32Array(length));
+  }
+}
+
+/** Its times stay in their columns, where each takes eight bytes. */
+class RecordedInRow implements Recorded {
+  readonly attempt: Attempt;
+  readonly outcome: Outcome;
+  readonly #times: Times;
+  readonly #row: number;
+
+  constructor(attempt: Attempt, outcome: Outcome, times: Times, row: number) {
+    this.attempt = attempt;
+    this.outcome = outcome;
+    this.#times = times;
+    this.#row = row;
+  }
+
+  get invokedAt(): Micros {
+    return this.#times.invokedAt[this.#row] ?? 0;
+  }
+
+  get completedAt(): Micros {
+    return this.#times.completedAt[this.#row] ?? 0;
   }
 }
 

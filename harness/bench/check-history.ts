@@ -120,7 +120,13 @@ class Teller {
     this.attempts += 1;
     const isLost = this.#random.next() < LOST_SHARE;
     const reason = isLost && this.#random.next() < ABORTED_SHARE ? "aborted" : "reset";
-    const attempt = attemptOf(`${this.#scenario}#${this.attempts}`, this.#scenario, subject, payload, this.attempts % 2);
+    const attempt = attemptOf(
+      `${this.#scenario}#${this.attempts}`,
+      this.#scenario,
+      subject,
+      payload,
+      this.attempts % 2,
+    );
     const outcome: Outcome = isLost ? { kind: "indeterminate", reason } : told(answer, at, completedAt);
     events.push({ type: "invoked", at, attempt });
     events.push({ type: "completed", at: completedAt, attemptId: attempt.id, outcome });
@@ -146,7 +152,11 @@ interface Subject {
 }
 
 function subjectOf(number: number, random: Random): Subject {
-  const hex = (digits: number): string => random.below(2 ** (4 * digits)).toString(16).padStart(digits, "0");
+  const hex = (digits: number): string =>
+    random
+      .below(2 ** (4 * digits))
+      .toString(16)
+      .padStart(digits, "0");
   return {
     id: String(number + 1),
     name: `of-many-r${number + 1}`,

@@ -37,10 +37,7 @@ export function keyIdentity(
 }
 
 /** The same of an attempt; without a key it stands for its operation alone. */
-export function operationIdentity(
-  contract: Contract,
-  { key, operation, caller, endpoint, query }: Attempt,
-): string {
+export function operationIdentity(contract: Contract, { key, operation, caller, endpoint, query }: Attempt): string {
   return key === null ? `operation ${operation}` : keyIdentity(contract, { key, caller, endpoint, query });
 }
 
