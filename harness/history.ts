@@ -9,7 +9,7 @@ import type { Books, Effect, Ending, Event, KeyRecord, RaceReceipt, RunFacts, St
 import { headersJudged } from "./evidence/answers.ts";
 import type { Attempt, Micros, Outcome } from "./operation.ts";
 
-/** An attempt with its outcome. */
+/** An attempt with its outcome. Both may have their values by getters, which no spreading copies: name what you copy. */
 export interface Recorded {
   readonly attempt: Attempt;
   readonly invokedAt: Micros;
