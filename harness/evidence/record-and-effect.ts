@@ -2,6 +2,7 @@
  * What a reading of the books must show of a key: its effect if and only if its record is completed. Judged is a
  * reading in which nothing about the key was moving.
  */
+import type { Contract } from "../contract.ts";
 import type { History, KeyGroup, Observation, Recorded } from "../history.ts";
 import type { Micros, Outcome } from "../operation.ts";
 import { endpointOf, isServerError, isSuccess } from "./answers.ts";
@@ -165,18 +166,34 @@ function groupedByKey(records: NonNullable<Observation["records"]>): ReadonlyMap
   return byKey;
 }
 
+type States = ReadonlyMap<string, readonly string[]>;
+
 /** Records of this history's keys, by the key as the target may take it. */
-function statesIn(
-  history: History,
-  records: ReadonlyMap<string, readonly string[]>,
-): ReadonlyMap<string, readonly string[]> {
-  const keys = new Set(history.groups.map(({ key }) => keyAsTaken(history.contract, key)));
+function statesIn({ contract, groups }: History, records: States): States {
+  const byTaken = recordsAsTaken(contract, records);
   const states = new Map<string, readonly string[]>();
-  for (const [key, found] of records) {
-    const taken = keyAsTaken(history.contract, key);
-    if (keys.has(taken)) states.set(taken, [...(states.get(taken) ?? []), ...found]);
+  for (const { key } of groups) {
+    const taken = keyAsTaken(contract, key);
+    const found = byTaken.get(taken);
+    if (found !== undefined) states.set(taken, found);
   }
   return states;
+}
+
+const takenOf = new WeakMap<States, { readonly contract: Contract; readonly byTaken: States }>();
+
+/** Arranged once for all scenarios of a stage, which share its last reading. */
+function recordsAsTaken(contract: Contract, records: States): States {
+  const known = takenOf.get(records);
+  if (known?.contract === contract) return known.byTaken;
+  const byTaken = new Map<string, readonly string[]>();
+  for (const [key, found] of records) {
+    const taken = keyAsTaken(contract, key);
+    const others = byTaken.get(taken);
+    byTaken.set(taken, others === undefined ? found : [...others, ...found]);
+  }
+  takenOf.set(records, { contract, byTaken });
+  return byTaken;
 }
 
 /** Null: the subject's books may have been moving when they were read, or were forgotten. */
