@@ -3,11 +3,13 @@
  * effective key and by operation, beside the books. It is built in one pass and never changed.
  */
 import type { Account, Call, Charge } from "./account.ts";
+import { AttemptTable } from "./attempt-table.ts";
 import type { Contract } from "./contract.ts";
 import type { Books, Effect, Ending, Event, KeyRecord, RaceReceipt, RunFacts, StageName } from "./event.ts";
+import { headersJudged } from "./evidence/answers.ts";
 import type { Attempt, Micros, Outcome } from "./operation.ts";
 
-/** An attempt with its outcome. */
+/** An attempt with its outcome. Both may have their values by getters, which no spreading copies: name what you copy. */
 export interface Recorded {
   readonly attempt: Attempt;
   readonly invokedAt: Micros;
@@ -84,6 +86,8 @@ export interface History {
   readonly run: RunFacts;
   readonly contract: Contract;
   readonly scenario: ScenarioFacts;
+  readonly attemptCount: number;
+  /** In order of invocation. Of outcomes it has those headers that some invariant looks at. */
   readonly attempts: readonly Recorded[];
   readonly groups: readonly KeyGroup[];
   readonly operations: readonly OperationRecord[];
@@ -101,6 +105,11 @@ export interface History {
   readonly downstream: GroundTruth<ReadonlyMap<string, Downstream>>;
   /** When that reading was made; null: never. */
   readonly lastReadAt: Micros | null;
+  /**
+   * Lets go of attempts, groups and operations, which take far more memory than what they are made of. Whoever asks
+   * for them afterwards gets new ones.
+   */
+  putAway(): void;
 }
 
 /** A whole run: one history for each scenario, since no key crosses scenarios. */
@@ -122,7 +131,7 @@ export interface RunHistory {
 interface Draft {
   facts: ScenarioFacts;
   stage: StageName;
-  attempts: Recorded[];
+  readonly attempts: AttemptTable;
   receipts: RaceReceipt[];
   faults: FaultWindow[];
   /** Armed, and not struck yet. */
@@ -141,7 +150,8 @@ export function historyOf(events: Iterable<Event>, damage: readonly string[] = [
 export class HistoryBuilder {
   #run: RunFacts | null = null;
   readonly #drafts = new Map<string, Draft>();
-  readonly #open = new Map<string, { attempt: Attempt; at: Micros }>();
+  #headers: readonly string[] | null = null;
+  readonly #open = new Map<string, { readonly attempts: AttemptTable; readonly row: number }>();
   readonly #finals = new Map<StageName, LastReading>();
   #ending: Ending | "cut" = "cut";
   #endingMessage: string | null = null;
@@ -154,12 +164,13 @@ export class HistoryBuilder {
     switch (event.type) {
       case "run":
         this.#run = event.run;
+        this.#headers = headersJudged(event.run.contract);
         return;
       case "scenario":
         this.#scenario(event);
         return;
       case "invoked":
-        this.#open.set(event.attempt.id, { attempt: event.attempt, at: event.at });
+        this.#invoked(event.attempt, event.at);
         return;
       case "completed":
         this.#completed(event.attemptId, event.at, event.outcome);
@@ -191,11 +202,6 @@ export class HistoryBuilder {
   }
 
   build(damage: readonly string[] = [], hasGaps = false): RunHistory {
-    for (const { attempt, at } of this.#open.values()) {
-      const outcome: Outcome = { kind: "indeterminate", reason: "open" };
-      this.#draft(attempt.scenario).attempts.push({ attempt, invokedAt: at, completedAt: Infinity, outcome });
-    }
-    this.#open.clear();
     const notes = [...this.#unknown].map(
       ([type, count]) => `${count} event(s) of the unknown type ${JSON.stringify(type)} were passed over`,
     );
@@ -214,7 +220,7 @@ export class HistoryBuilder {
       run,
       scenarios,
       durationMs: Math.round(this.#last / 1000),
-      attempts: scenarios.reduce((sum, { attempts }) => sum + attempts.length, 0),
+      attempts: scenarios.reduce((sum, { attemptCount }) => sum + attemptCount, 0),
       ending: this.#ending,
       endingMessage: this.#endingMessage,
       damage: this.#orphans === 0 ? damage : [...damage, `${this.#orphans} outcome(s) whose attempt is missing`],
@@ -224,14 +230,30 @@ export class HistoryBuilder {
   }
 
   #history(run: RunFacts, draft: Draft, truths: Truths): History {
-    const attempts = draft.attempts.sort((one, other) => one.invokedAt - other.invokedAt);
+    const { attempts } = draft;
+    attempts.close();
+    let laidOut: LaidOut | null = null;
+    const layOut = (): LaidOut => {
+      laidOut ??= arranged(attempts.laidOut());
+      return laidOut;
+    };
     return {
       run,
       contract: run.contract,
       scenario: draft.facts,
-      attempts,
-      groups: groupsOf(attempts),
-      operations: operationsOf(attempts),
+      attemptCount: attempts.size,
+      get attempts() {
+        return layOut().attempts;
+      },
+      get groups() {
+        return layOut().groups;
+      },
+      get operations() {
+        return layOut().operations;
+      },
+      putAway() {
+        laidOut = null;
+      },
       receipts: draft.receipts,
       faults: draft.faults,
       missedFaults: [...draft.missed, ...draft.armed.values()],
@@ -265,7 +287,16 @@ export class HistoryBuilder {
         return;
       case "finished":
         draft.facts = { ...draft.facts, finished: true };
+        draft.attempts.close();
     }
+  }
+
+  #invoked(attempt: Attempt, at: Micros): void {
+    const { attempts } = this.#draft(attempt.scenario);
+    const before = this.#open.get(attempt.id);
+    const row = attempts.invoked(attempt, at);
+    if (before !== undefined) before.attempts.drop(before.row);
+    this.#open.set(attempt.id, { attempts, row });
   }
 
   #completed(attemptId: string, at: Micros, outcome: Outcome): void {
@@ -274,9 +305,8 @@ export class HistoryBuilder {
       this.#orphans += 1;
       return;
     }
+    open.attempts.completed(open.row, outcome, at, this.#headers);
     this.#open.delete(attemptId);
-    const { attempt, at: invokedAt } = open;
-    this.#draft(attempt.scenario).attempts.push({ attempt, invokedAt, completedAt: at, outcome });
   }
 
   #fault(event: Extract<Event, { type: "fault" }>): void {
@@ -323,7 +353,7 @@ export class HistoryBuilder {
     const draft: Draft = {
       facts,
       stage: "calm",
-      attempts: [],
+      attempts: new AttemptTable(),
       receipts: [],
       faults: [],
       armed: new Map(),
@@ -382,11 +412,14 @@ function groundTruth<Value>(
 }
 
 function statesByKey(records: readonly KeyRecord[]): ReadonlyMap<string, readonly string[]> {
-  const byKey = new Map<string, string[]>();
+  const byKey = new Map<string, readonly string[]>();
+  // Almost every key has one record: those of equal states share one list.
+  const alone = new Map<string, readonly string[]>();
   for (const { key, state } of records) {
     const known = byKey.get(key);
-    if (known) known.push(state);
-    else byKey.set(key, [state]);
+    const own = alone.get(state) ?? [state];
+    alone.set(state, own);
+    byKey.set(key, known === undefined ? own : [...known, state]);
   }
   return byKey;
 }
@@ -409,17 +442,33 @@ function downstreamByReference({ calls, charges }: Account): ReadonlyMap<string,
   return byReference;
 }
 
+type LaidOut = Pick<History, "attempts" | "groups" | "operations">;
+
+function arranged(attempts: readonly Recorded[]): LaidOut {
+  return { attempts, groups: groupsOf(attempts), operations: operationsOf(attempts) };
+}
+
 function groupsOf(attempts: readonly Recorded[]): readonly KeyGroup[] {
-  const groups = new Map<string, KeyGroup & { attempts: Recorded[] }>();
+  const byKey = new Map<string, (KeyGroup & { attempts: Recorded[] })[]>();
+  const groups: KeyGroup[] = [];
   for (const recorded of attempts) {
     const { key, caller, endpoint, query } = recorded.attempt;
     if (key === null) continue;
-    const id = JSON.stringify([caller, endpoint, query, key]);
-    const group = groups.get(id);
-    if (group) group.attempts.push(recorded);
-    else groups.set(id, { key, caller, endpoint, query, attempts: [recorded] });
+    let ofKey = byKey.get(key);
+    if (ofKey === undefined) {
+      ofKey = [];
+      byKey.set(key, ofKey);
+    }
+    const known = ofKey.find((one) => one.caller === caller && one.endpoint === endpoint && one.query === query);
+    if (known) {
+      known.attempts.push(recorded);
+      continue;
+    }
+    const group = { key, caller, endpoint, query, attempts: [recorded] };
+    ofKey.push(group);
+    groups.push(group);
   }
-  return [...groups.values()];
+  return groups;
 }
 
 function operationsOf(attempts: readonly Recorded[]): readonly OperationRecord[] {

@@ -1,11 +1,11 @@
 /** Writes the history as it happens, one JSON line per event, and reads it back for judging. */
 import { once } from "node:events";
-import { createReadStream, createWriteStream, type WriteStream } from "node:fs";
+import { createWriteStream, type WriteStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { createInterface } from "node:readline";
 import type { Event } from "./event.ts";
 import { Failure, messageOf } from "./fail.ts";
 import { HistoryBuilder, type RunHistory } from "./history.ts";
+import { linesOf } from "./lines.ts";
 
 /** More damage than this is counted and not listed. */
 const DAMAGE_LISTED_MAX = 20;
@@ -52,7 +52,7 @@ export async function readHistory(path: string): Promise<RunHistory> {
   let lines = 0;
   let filled = 0;
   let lastDamaged = 0;
-  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
+  for (const line of linesOf(path)) {
     lines += 1;
     if (line.trim() === "") continue;
     filled += 1;

@@ -50,7 +50,11 @@ export interface Judgement {
 }
 
 export function judge(history: RunHistory, invariants: readonly Invariant[]): Judgement {
-  const scenarios = history.scenarios.map((scenario) => judgeScenario(scenario, invariants));
+  const scenarios = history.scenarios.map((scenario) => {
+    const verdict = judgeScenario(scenario, invariants);
+    scenario.putAway();
+    return verdict;
+  });
   const reasons = runReasons(history, scenarios);
   const results = scenarios.map(({ result }) => result);
   const result = combine(reasons.length > 0 ? [...results, "inconclusive"] : results);
@@ -66,7 +70,7 @@ export function judge(history: RunHistory, invariants: readonly Invariant[]): Ju
 
 function judgeScenario(history: History, invariants: readonly Invariant[]): ScenarioVerdict {
   const { scenario } = history;
-  if (scenario.skipped !== null && history.attempts.length === 0) {
+  if (scenario.skipped !== null && history.attemptCount === 0) {
     const result = scenario.isLacking ? "inconclusive" : "skip";
     return { history, result, reasons: [scenario.skipped], findings: [], reconciliation: null };
   }

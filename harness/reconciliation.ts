@@ -168,9 +168,12 @@ function chargedOf(history: History, { reference, attempts }: ReferenceUse): num
 
 function statesOf({ records, contract }: History, attempts: ReferenceUse["attempts"]): readonly string[] | undefined {
   if (!records.known) return undefined;
-  const keys = new Set(
-    attempts.flatMap(({ attempt: { key } }) => (key === null ? [] : [key, keyAsTaken(contract, key)])),
-  );
+  const keys = new Set<string>();
+  for (const { attempt } of attempts) {
+    if (attempt.key === null || keys.has(attempt.key)) continue;
+    keys.add(attempt.key);
+    keys.add(keyAsTaken(contract, attempt.key));
+  }
   const found = [...keys].flatMap((key) => records.value.get(key) ?? []);
   return found.length > 0 ? found : undefined;
 }

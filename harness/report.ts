@@ -165,15 +165,17 @@ export function reportOf(judgement: Judgement): Report {
     recipe: run?.recipe ?? null,
     reconciliation: reconciledIn(judgement),
     race: raceOf(history.scenarios.flatMap(({ receipts }) => receipts)),
-    scenarios: judgement.scenarios.map(({ history: { scenario, attempts }, result: verdict, reasons, findings }) => ({
-      id: scenario.id,
-      title: scenario.title,
-      requirement: scenario.requirement,
-      verdict,
-      reasons: [...reasons],
-      attempts: attempts.length,
-      failed: findings.flatMap((finding) => (finding.verdict.result === "fail" ? [finding.invariant.id] : [])),
-    })),
+    scenarios: judgement.scenarios.map(
+      ({ history: { scenario, attemptCount }, result: verdict, reasons, findings }) => ({
+        id: scenario.id,
+        title: scenario.title,
+        requirement: scenario.requirement,
+        verdict,
+        reasons: [...reasons],
+        attempts: attemptCount,
+        failed: findings.flatMap((finding) => (finding.verdict.result === "fail" ? [finding.invariant.id] : [])),
+      }),
+    ),
     invariants: judgement.invariants.map(({ invariant, level, result: verdict, checked, reasons, violations }) => ({
       id: invariant.id,
       statement: invariant.statement,

@@ -1,6 +1,7 @@
 /** Operations that were only ever rejected, and what the others allow the books to hold. */
 import type { History, OperationRecord, Recorded } from "../history.ts";
 import { isAnswered, isSuccess, withinRetention } from "./answers.ts";
+import { oncePerHistory } from "./once.ts";
 
 /** What the attempts of one reference allow the books to hold. */
 export interface Acceptance {
@@ -9,7 +10,7 @@ export interface Acceptance {
   readonly rejections: Recorded[];
 }
 
-export function acceptanceByReference(history: History): ReadonlyMap<string, Acceptance> {
+export const acceptanceByReference = oncePerHistory((history): ReadonlyMap<string, Acceptance> => {
   const byReference = new Map<string, Acceptance>();
   for (const operation of history.operations) {
     const account = byReference.get(operation.reference) ?? { allowed: 0, rejections: [] };
@@ -20,7 +21,7 @@ export function acceptanceByReference(history: History): ReadonlyMap<string, Acc
     if (rejection) account.rejections.push(rejection);
   }
   return byReference;
-}
+});
 
 /** One for an operation that may have executed; one for each such attempt where no key, or none that still lives, joins them. */
 function executionsAllowed(history: History, operation: OperationRecord): number {

@@ -1,9 +1,10 @@
 /** Operations that were acknowledged, and how many effects there must be of them. */
 import type { Contract } from "../contract.ts";
 import type { Effect } from "../event.ts";
-import type { History, Recorded } from "../history.ts";
+import type { Recorded } from "../history.ts";
 import { isSuccess } from "./answers.ts";
 import { operationIdentity } from "./key-scope.ts";
+import { oncePerHistory } from "./once.ts";
 
 export interface Acknowledged {
   /** The first acknowledgement of each operation that must have taken effect on its own. */
@@ -17,7 +18,7 @@ export interface Acknowledged {
  * rightly take the second for a retry of the first: callers that may share a scope, and, where only the key
  * counts or a mismatch is undocumented, other payloads too.
  */
-export function acknowledgementsByReference(history: History): ReadonlyMap<string, Acknowledged> {
+export const acknowledgementsByReference = oncePerHistory((history): ReadonlyMap<string, Acknowledged> => {
   const byReference = new Map<string, Acknowledged>();
   const byIdentity = new Map<string, Acknowledged>();
   const countsPayload = tellsPayloadsApart(history.contract);
@@ -26,7 +27,7 @@ export function acknowledgementsByReference(history: History): ReadonlyMap<strin
     const first = attempts.find((one) => one.attempt.payload.kind !== "changed" && isSuccess(history, one));
     if (first === undefined) continue;
     const identity = operationIdentity(history.contract, first.attempt);
-    const asked = countsPayload ? JSON.stringify([identity, reference]) : identity;
+    const asked = countsPayload ? `${identity.length} ${identity} ${reference}` : identity;
     const before = byIdentity.get(asked);
     if (before !== undefined) {
       before.references.add(reference);
@@ -38,7 +39,7 @@ export function acknowledgementsByReference(history: History): ReadonlyMap<strin
     byIdentity.set(asked, known);
   }
   return byReference;
-}
+});
 
 function tellsPayloadsApart({ fingerprint, mismatch }: Contract): boolean {
   return fingerprint !== "none" && fingerprint !== "undocumented" && mismatch !== "undocumented";

@@ -37,10 +37,9 @@ function isStatusOfReplay(history: History, recorded: Answered): boolean {
 /** With publishers that answer "still at work" under the status of a success, the body tells the two apart. */
 function saysInFlight(contract: Contract, { outcome }: Answered): boolean {
   const { answers } = contract.inFlight;
-  return (
-    answers !== "undocumented" &&
-    answers.some((one) => "pointer" in one && one.pointer !== undefined && matches(one, outcome))
-  );
+  if (answers === "undocumented") return false;
+  for (const one of answers) if ("pointer" in one && one.pointer !== undefined && matches(one, outcome)) return true;
+  return false;
 }
 
 /** Was the attempt told that its duplicate is in flight? */
@@ -79,6 +78,12 @@ export function isMarkedReplay(contract: Contract, answered: Answered): boolean 
   return answered.outcome.headers[marker.header.toLowerCase()]?.toLowerCase() === marker.value.toLowerCase();
 }
 
+/** Names of the headers that any invariant looks at under a contract, in lower case. All others need not be kept. */
+export function headersJudged({ replay: { headers, marker } }: Contract): readonly string[] {
+  const named = [...headers, ...(marker === null ? [] : [marker.header]), "Retry-After"];
+  return [...new Set(named.map((name) => name.toLowerCase()))];
+}
+
 /** Statuses that speak of the caller or of his rate. */
 const NOT_ABOUT_KEYS: readonly number[] = [401, 403, 429];
 
@@ -93,7 +98,8 @@ export function isUnrelatedRefusal(contract: Contract, recorded: Recorded): reco
 }
 
 export function matchesAny(patterns: readonly AnswerPattern[], outcome: Responded): boolean {
-  return patterns.some((pattern) => matches(pattern, outcome));
+  for (const pattern of patterns) if (matches(pattern, outcome)) return true;
+  return false;
 }
 
 function matches(pattern: AnswerPattern, outcome: Responded): boolean {
@@ -156,9 +162,10 @@ export function withinRetention(contract: Contract, group: Pick<KeyGroup, "attem
   const first = group.attempts[0];
   if (first === undefined || contract.retentionMs === "undocumented") return group.attempts;
   const end = first.invokedAt + contract.retentionMs * 1000;
-  return group.attempts.filter(
-    ({ completedAt, invokedAt }) => (completedAt === Infinity ? invokedAt : completedAt) < end,
-  );
+  const isWithin = ({ completedAt, invokedAt }: Recorded): boolean =>
+    (completedAt === Infinity ? invokedAt : completedAt) < end;
+  // Mostly all of them are, and then nothing is copied.
+  return group.attempts.every(isWithin) ? group.attempts : group.attempts.filter(isWithin);
 }
 
 /** An attempt as a proof sentence names it: `a12 (201)`. */

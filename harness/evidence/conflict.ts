@@ -5,6 +5,7 @@ import type { History, Recorded } from "../history.ts";
 import { undocumented, type Verdict } from "../invariant.ts";
 import { type Answered, isConflict, isMismatch, isSuccess, isValidationError } from "./answers.ts";
 import { keyText, requestOf } from "./key-scope.ts";
+import { oncePerHistory } from "./once.ts";
 
 /** Everything sent with one key, by whomever and wherever: more than the target may confuse, on purpose. */
 export interface KeyUse {
@@ -28,7 +29,7 @@ export function withoutConflicts({ inFlight: { answers } }: Contract): Verdict |
   };
 }
 
-export function keyUses(history: History): readonly KeyUse[] {
+export const keyUses = oncePerHistory((history): readonly KeyUse[] => {
   const byText = new Map<string, Recorded[]>();
   for (const recorded of history.attempts) {
     if (recorded.attempt.key === null) continue;
@@ -38,7 +39,7 @@ export function keyUses(history: History): readonly KeyUse[] {
     else byText.set(text, [recorded]);
   }
   return [...byText].map(([key, attempts]) => keyUse(history, key, attempts));
-}
+});
 
 function keyUse(history: History, key: string, attempts: readonly Recorded[]): KeyUse {
   const standsForOne = isOneRequest(history, attempts);

@@ -8,14 +8,22 @@ import type { History, KeyGroup, Recorded } from "../history.ts";
 import type { Attempt } from "../operation.ts";
 import { type Answered, firstSuccess, isAnswered, withinRetention } from "./answers.ts";
 import { keyText } from "./key-scope.ts";
+import { oncePerHistory } from "./once.ts";
 
 /**
  * The owner of a key: the attempt whose success was received first, within retention. From then on the key
  * stands for its request.
  */
 export function ownerOf(history: History, group: KeyGroup): Answered | null {
-  return firstSuccess(history, withinRetention(history.contract, group));
+  const owners = ownersIn(history);
+  const known = owners.get(group);
+  if (known !== undefined) return known;
+  const owner = firstSuccess(history, withinRetention(history.contract, group));
+  owners.set(group, owner);
+  return owner;
 }
+
+const ownersIn = oncePerHistory((): Map<KeyGroup, Answered | null> => new Map());
 
 /** Sent after the owner's answer was there. Equal times prove no order. */
 export function isAfter(recorded: Recorded, owner: Recorded): boolean {
@@ -41,14 +49,8 @@ export function keyAsTaken(contract: Contract, key: string): string {
   return keyText(contract, "header" in contract.key.placement ? key.trim() : key);
 }
 
-const byKeyOf = new WeakMap<History, ReadonlyMap<string, readonly KeyGroup[]>>();
-
-/** Groups by the key as the target may take it, those with malformed keys included. Arranged once for each history. */
-export function groupsByKey(history: History): ReadonlyMap<string, readonly KeyGroup[]> {
-  const known = byKeyOf.get(history) ?? arrangedByKey(history);
-  byKeyOf.set(history, known);
-  return known;
-}
+/** Groups by the key as the target may take it, those with malformed keys included. */
+export const groupsByKey = oncePerHistory(arrangedByKey);
 
 function arrangedByKey({ contract, groups }: History): ReadonlyMap<string, readonly KeyGroup[]> {
   const byKey = new Map<string, KeyGroup[]>();
@@ -62,12 +64,12 @@ function arrangedByKey({ contract, groups }: History): ReadonlyMap<string, reado
 }
 
 /** Groups with an ordinary key that no other group uses. */
-export function groupsWithOwnKey(history: History): readonly KeyGroup[] {
-  return [...groupsByKey(history).values()].flatMap((groups) => {
+export const groupsWithOwnKey = oncePerHistory((history): readonly KeyGroup[] =>
+  [...groupsByKey(history).values()].flatMap((groups) => {
     const [group] = groups;
     return group !== undefined && groups.length === 1 && hasOrdinaryKey(group) ? [group] : [];
-  });
-}
+  }),
+);
 
 /** Did the request itself carry this text, so that an answer may repeat it? */
 export function carries({ request, reference, key }: Attempt, text: string): boolean {

@@ -4,8 +4,9 @@
  * that keeps every promise it made.
  */
 import type { Contract } from "../contract.ts";
-import type { History, KeyGroup } from "../history.ts";
+import type { KeyGroup } from "../history.ts";
 import type { Attempt } from "../operation.ts";
+import { oncePerHistory } from "./once.ts";
 
 /** The key as the target tells keys apart: where case is undocumented, it may not count. */
 export function keyText({ key: { caseSensitive } }: Contract, key: string): string {
@@ -36,12 +37,12 @@ export function keyIdentity(
 }
 
 /** The same of an attempt; without a key it stands for its operation alone. */
-export function operationIdentity(contract: Contract, { key, operation, ...place }: Attempt): string {
-  return key === null ? `operation ${operation}` : keyIdentity(contract, { key, ...place });
+export function operationIdentity(contract: Contract, { key, operation, caller, endpoint, query }: Attempt): string {
+  return key === null ? `operation ${operation}` : keyIdentity(contract, { key, caller, endpoint, query });
 }
 
 /** Groups with an ordinary key that, by the contract's promise, no other group shares. */
-export function ownGroups({ contract, groups }: History): readonly KeyGroup[] {
+export const ownGroups = oncePerHistory(({ contract, groups }): readonly KeyGroup[] => {
   const ordinary = groups.filter(({ attempts }) => attempts.every(({ attempt }) => attempt.malformed === null));
   if (separatesEverything(contract)) return ordinary;
   const count = new Map<string, number>();
@@ -50,7 +51,7 @@ export function ownGroups({ contract, groups }: History): readonly KeyGroup[] {
     count.set(identity, (count.get(identity) ?? 0) + 1);
   }
   return ordinary.filter((group) => count.get(keyIdentity(contract, group)) === 1);
-}
+});
 
 function separatesEverything({ key, scope }: Contract): boolean {
   return (

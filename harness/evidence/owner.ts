@@ -1,8 +1,10 @@
 /** The owner of a key, and the attempts that came when its answer was already there. */
 
 import type { History, KeyGroup, Recorded } from "../history.ts";
-import { type Answered, difference, firstSuccess, isSuccess, isUnrelatedRefusal, withinRetention } from "./answers.ts";
+import { type Answered, difference, isSuccess, isUnrelatedRefusal, withinRetention } from "./answers.ts";
+import { ownerOf } from "./key-group.ts";
 import { requestOf } from "./key-scope.ts";
+import { oncePerHistory } from "./once.ts";
 
 /** A key whose request was acknowledged. */
 export interface OwnedKey {
@@ -18,9 +20,20 @@ export interface OwnedKey {
 }
 
 export function ownedKey(history: History, group: KeyGroup): OwnedKey | null {
+  const keys = keysIn(history);
+  const known = keys.get(group);
+  if (known !== undefined) return known;
+  const owned = workedOut(history, group);
+  keys.set(group, owned);
+  return owned;
+}
+
+const keysIn = oncePerHistory((): Map<KeyGroup, OwnedKey | null> => new Map());
+
+function workedOut(history: History, group: KeyGroup): OwnedKey | null {
   const { contract } = history;
   const attempts = withinRetention(contract, group);
-  const owner = firstSuccess(history, attempts);
+  const owner = ownerOf(history, group);
   if (owner === null) return null;
   const request = requestOf(contract, owner.attempt);
   const later = attempts.filter(

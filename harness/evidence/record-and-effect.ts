@@ -2,11 +2,13 @@
  * What a reading of the books must show of a key: its effect if and only if its record is completed. Judged is a
  * reading in which nothing about the key was moving.
  */
+import type { Contract } from "../contract.ts";
 import type { History, KeyGroup, Observation, Recorded } from "../history.ts";
 import type { Micros, Outcome } from "../operation.ts";
 import { endpointOf, isServerError, isSuccess } from "./answers.ts";
 import { faultReach, killedAt } from "./fault-reach.ts";
 import { groupsWithOwnKey, keyAsTaken } from "./key-group.ts";
+import { oncePerHistory } from "./once.ts";
 import { countUntil } from "./spans.ts";
 
 /** A key group that has its references for itself. */
@@ -48,7 +50,7 @@ export interface Sight {
   readonly endedAt: Micros;
 }
 
-export function subjectsOf(history: History): readonly Subject[] {
+export const subjectsOf = oncePerHistory((history): readonly Subject[] => {
   const { retentionMs } = history.contract;
   const users = groupsByReference(history);
   return groupsWithOwnKey(history).flatMap((group) => {
@@ -65,14 +67,17 @@ export function subjectsOf(history: History): readonly Subject[] {
       successIndex: index < 0 ? Infinity : index,
     };
   });
-}
+});
 
 /** By reference the one group that uses it; null where several do, or an attempt without a key. */
 function groupsByReference({ groups, attempts }: History): ReadonlyMap<string, KeyGroup | null> {
   const users = new Map<string, KeyGroup | null>();
   for (const { attempt } of attempts) if (attempt.key === null) users.set(attempt.reference, null);
   for (const group of groups) {
+    let before: string | null = null;
     for (const { attempt } of group.attempts) {
+      if (attempt.reference === before) continue;
+      before = attempt.reference;
       const known = users.get(attempt.reference);
       users.set(attempt.reference, known === undefined || known === group ? group : null);
     }
@@ -149,11 +154,11 @@ export function readingsOf(history: History): readonly Reading[] {
   ];
 }
 
-export function lastReading(history: History): Reading | null {
+export const lastReading = oncePerHistory((history): Reading | null => {
   const { effects, records, lastReadAt: at } = history;
   if (!effects.known || !records.known || at === null) return null;
   return { from: at, at, isLast: true, effects: effects.value, states: statesIn(history, records.value) };
-}
+});
 
 function groupedByKey(records: NonNullable<Observation["records"]>): ReadonlyMap<string, readonly string[]> {
   const byKey = new Map<string, string[]>();
@@ -161,18 +166,34 @@ function groupedByKey(records: NonNullable<Observation["records"]>): ReadonlyMap
   return byKey;
 }
 
+type States = ReadonlyMap<string, readonly string[]>;
+
 /** Records of this history's keys, by the key as the target may take it. */
-function statesIn(
-  history: History,
-  records: ReadonlyMap<string, readonly string[]>,
-): ReadonlyMap<string, readonly string[]> {
-  const keys = new Set(history.groups.map(({ key }) => keyAsTaken(history.contract, key)));
+function statesIn({ contract, groups }: History, records: States): States {
+  const byTaken = recordsAsTaken(contract, records);
   const states = new Map<string, readonly string[]>();
-  for (const [key, found] of records) {
-    const taken = keyAsTaken(history.contract, key);
-    if (keys.has(taken)) states.set(taken, [...(states.get(taken) ?? []), ...found]);
+  for (const { key } of groups) {
+    const taken = keyAsTaken(contract, key);
+    const found = byTaken.get(taken);
+    if (found !== undefined) states.set(taken, found);
   }
   return states;
+}
+
+const takenOf = new WeakMap<States, { readonly contract: Contract; readonly byTaken: States }>();
+
+/** Arranged once for all scenarios of a stage, which share its last reading. */
+function recordsAsTaken(contract: Contract, records: States): States {
+  const known = takenOf.get(records);
+  if (known?.contract === contract) return known.byTaken;
+  const byTaken = new Map<string, readonly string[]>();
+  for (const [key, found] of records) {
+    const taken = keyAsTaken(contract, key);
+    const others = byTaken.get(taken);
+    byTaken.set(taken, others === undefined ? found : [...others, ...found]);
+  }
+  takenOf.set(records, { contract, byTaken });
+  return byTaken;
 }
 
 /** Null: the subject's books may have been moving when they were read, or were forgotten. */

@@ -3,8 +3,9 @@
  * may take effect once each, and are judged together.
  */
 import type { Contract } from "../contract.ts";
-import type { History, OperationRecord, Recorded } from "../history.ts";
+import type { OperationRecord, Recorded } from "../history.ts";
 import { withinRetention } from "./answers.ts";
+import { oncePerHistory } from "./once.ts";
 
 export interface ReferenceUse {
   readonly reference: string;
@@ -13,13 +14,13 @@ export interface ReferenceUse {
 }
 
 /** References of which no key can have been forgotten: afterwards a retry rightly executes again. */
-export function rememberedReferences(history: History): readonly ReferenceUse[] {
-  return referenceUses(history).filter(
+export const rememberedReferences = oncePerHistory((history): readonly ReferenceUse[] =>
+  referenceUses(history).filter(
     ({ operations }) => !operations.some((operation) => outlivesRetention(history.contract, operation)),
-  );
-}
+  ),
+);
 
-export function referenceUses(history: History): readonly ReferenceUse[] {
+export const referenceUses = oncePerHistory((history): readonly ReferenceUse[] => {
   const groups = new Map<string, OperationRecord[]>();
   for (const operation of history.operations) {
     const known = groups.get(operation.reference);
@@ -29,8 +30,13 @@ export function referenceUses(history: History): readonly ReferenceUse[] {
   return [...groups].map(([reference, operations]) => ({
     reference,
     operations,
-    attempts: operations.flatMap(({ attempts }) => attempts),
+    attempts: attemptsOf(operations),
   }));
+});
+
+function attemptsOf(operations: readonly OperationRecord[]): readonly Recorded[] {
+  const [only, ...others] = operations;
+  return only !== undefined && others.length === 0 ? only.attempts : operations.flatMap(({ attempts }) => attempts);
 }
 
 function outlivesRetention(contract: Contract, { attempts }: OperationRecord): boolean {

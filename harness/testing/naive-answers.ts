@@ -122,7 +122,11 @@ export function faultsOver(history: History, one: Recorded): readonly FaultWindo
 }
 
 /** May a fault be felt by an attempt, whenever it is made? */
-function mayReach(history: History, window: FaultWindow, one: Recorded): boolean {
+function mayReach(
+  history: History,
+  window: FaultWindow,
+  one: { readonly attempt: Pick<Recorded["attempt"], "key" | "operation" | "replica"> },
+): boolean {
   const { fault, replica, operation } = window;
   const withItsKey = history.attempts.filter(({ attempt: { key, operation: own } }) =>
     key === null
@@ -143,12 +147,13 @@ function wasCaught({ replica, from }: FaultWindow, { attempt, invokedAt, complet
 
 /** From when on the key of two attempts of one operation is bound to resolve. */
 export function boundFrom(history: History, first: Recorded, last: Recorded): number {
+  const { key, operation } = first.attempt;
   const moments = history.faults.flatMap((window) => {
     const isOnce = ["delay", "throw", "hang", "pause-replica", "kill-replica"].includes(window.fault);
     const end = isOnce ? window.from : window.until;
     if (!meet(window.from, end, first.invokedAt, last.invokedAt)) return [];
     const isFelt = isOnce
-      ? mayReach(history, window, { ...first, attempt: { ...first.attempt, replica: -1 } })
+      ? mayReach(history, window, { attempt: { key, operation, replica: -1 } })
       : [first, last].some((one) => mayReach(history, window, one));
     return isFelt ? [end] : [];
   });
