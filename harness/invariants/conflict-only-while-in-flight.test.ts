@@ -212,8 +212,7 @@ test("agrees with a brute-force checker", () => {
         );
         if (same.length === 0 || !certainly(conflict, isOne)) continue;
         const isLong =
-          contract.leaseMs !== "undocumented" &&
-          conflict.completedAt - conflict.invokedAt >= contract.leaseMs * 1000;
+          contract.leaseMs !== "undocumented" && conflict.completedAt - conflict.invokedAt >= contract.leaseMs * 1000;
         if (isLong) continue;
         checked += 1;
         const isTrue = same.some((one) => {
