@@ -38,10 +38,12 @@ const slow = condition.extend({
 /** Checked with the rules of the file: zod would not look at what stands under a wrong name. */
 export const operationName = { pattern: "^[a-z0-9-]+$", title: "a name of lower-case letters, digits and dashes" };
 
+const path = text(/^\/[!-~]*$/, "a path such as /orders, its special characters percent-encoded");
+
 const operation = z.strictObject({
   request: z.strictObject({
     method: z.enum(["POST", "PUT", "PATCH", "DELETE"]),
-    path: text(/^\/[!-~]*$/, "a path such as /orders, its special characters percent-encoded"),
+    path,
     headers: headers.optional(),
     body: z
       .union([z.string(), jsonObject])
@@ -72,6 +74,10 @@ const operation = z.strictObject({
     .describe(
       "Phases at whose boundaries the target asks ${failpoints} what is to happen, in order, and the request headers that turn this on",
     ),
+  baseline: z
+    .strictObject({ path: path.optional(), headers: headers.optional() })
+    .optional()
+    .describe("For `bench`: where the same business operation is reached without the key layer"),
   answer: z
     .record(z.string(), pointer)
     .optional()
@@ -100,13 +106,15 @@ const environmentValue = z
   .transform(String)
   .meta({ title: "text, a number or a boolean" });
 
+const command = z.string().min(1);
+const env = z.record(text(/^[^=\0]+$/, "a variable's name"), environmentValue);
+
 const start = z.strictObject({
   directory: z.string().optional().describe("Where the commands run; relative to this file"),
   prepare: z.string().min(1).optional().describe("Run once before the replicas start"),
   prepareMs: z.int().min(100).max(3_600_000).default(300_000).describe("How long `prepare` may take"),
-  command: z.string().min(1).describe("Runs one replica, in the foreground"),
-  env: z
-    .record(text(/^[^=\0]+$/, "a variable's name"), environmentValue)
+  command: command.describe("Runs one replica, in the foreground"),
+  env: env
     .default({})
     .describe(
       "${port}, ${http2Port}, ${replica}, ${postgres}, ${redis}, ${processor} and ${failpoints} are filled in by the lab",
@@ -115,6 +123,12 @@ const start = z.strictObject({
     .record(text(/^[a-z0-9-]+$/, "a name of lower-case letters, digits and dashes"), z.string().min(1))
     .default({})
     .describe("Further processes of the target, such as a reconciler: names and commands, one of each"),
+  baseline: z
+    .strictObject({ command: command.optional(), env: env.optional() })
+    .optional()
+    .describe(
+      "For `bench`: a second start of the same service without its key layer, by another command or with further variables",
+    ),
   replicas: z.int().min(1).max(16).default(2),
   ready: route,
   readyMs: z.int().min(100).max(600_000).default(20_000),
