@@ -19,13 +19,15 @@ import { namesIn } from "./names.ts";
 import { type Postgres, startPostgres } from "./postgres.ts";
 import { Processor } from "./processor/processor.ts";
 import { startRedis } from "./redis.ts";
-import { type Replica, startReplicas } from "./replicas.ts";
+import { type Replica, type ReplicasOptions, startReplicas } from "./replicas.ts";
 import { startToxiproxy } from "./toxiproxy/toxiproxy.ts";
 
 export interface LabOptions extends Partial<Backends> {
   readonly stage: StageName;
   /** Something is to go through links that faults can touch. */
   readonly usesLinks: boolean;
+  /** The database keeps what it commits, as in production, and counts statements; a second start is made, if the file has one. */
+  readonly isBench?: boolean;
   /** Where the logs of everything started are kept. */
   readonly logs: string;
   readonly secrets: readonly string[];
@@ -37,6 +39,8 @@ export interface LabOptions extends Partial<Backends> {
 export interface RunningTarget {
   readonly urls: readonly URL[];
   readonly http2Urls: readonly URL[];
+  /** Of the second start without the key layer; empty where there is none. */
+  readonly baselineUrls: readonly URL[];
   /** The replicas by way of the client's links; empty where there are none. */
   readonly clientLinks: readonly URL[];
   /** The lab's database, or null. */
@@ -104,8 +108,7 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
   }
   options.onStep(`starting ${file.start.replicas} replica(s) of ${file.name}`);
   const ways = await waysOf(services, file.start.replicas);
-  const replicas = await startReplicas(keeper, {
-    start: file.start,
+  const shared = {
     directory: resolve(target.directory, file.start.directory ?? "."),
     logs: options.logs,
     secrets: [
@@ -116,9 +119,11 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
     ],
     hasHttp2: file.http2 !== undefined,
     names: namesOf(services),
-    namesOfReplica: (replica) => ways[replica] ?? {},
+    namesOfReplica: (replica: number) => ways[replica] ?? {},
     signal: options.signal,
-  });
+  };
+  const replicas = await startReplicas(keeper, { ...shared, start: file.start });
+  const baseline = options.isBench ? await startBaseline(keeper, file.start, shared) : [];
   const running: RunningTarget = {
     ...alreadyRunning(file),
     urls: replicas.map(({ url }) => url),
@@ -127,9 +132,27 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
     processor: services.processor,
     failpoints: services.failpoints,
     powers: powersOver(replicas, services),
-    ended: () => endedReplica(replicas) ?? services.ended(),
+    baselineUrls: baseline.map(({ url }) => url),
+    ended: () => endedReplica(replicas) ?? endedReplica(baseline) ?? services.ended(),
   };
   return withLinks(running, services);
+}
+
+/** The second start: what is prepared is prepared, and what runs beside runs already. */
+async function startBaseline(
+  keeper: Keeper,
+  { baseline, prepare: _, ...start }: NonNullable<TargetFile["start"]>,
+  shared: Omit<ReplicasOptions, "start">,
+): Promise<readonly Replica[]> {
+  if (baseline === undefined) return [];
+  const { command = start.command, env = {} } = baseline;
+  const logs = join(shared.logs, "baseline");
+  await mkdir(logs, { recursive: true });
+  return startReplicas(keeper, {
+    ...shared,
+    logs,
+    start: { ...start, command, env: { ...start.env, ...env }, beside: {} },
+  });
 }
 
 async function startServices(keeper: Keeper, file: TargetFile, options: LabOptions): Promise<Services> {
@@ -218,6 +241,7 @@ function alreadyRunning(file: TargetFile): RunningTarget {
   return {
     urls: (file.urls ?? []).map((url) => new URL(url)),
     http2Urls: Array.isArray(file.http2) ? file.http2.map((url) => new URL(url)) : [],
+    baselineUrls: [],
     clientLinks: [],
     postgres: null,
     processor: null,
@@ -265,6 +289,13 @@ function namesInStart({ start }: TargetFile): ReadonlySet<string> {
   const texts =
     start === undefined
       ? []
-      : [start.prepare ?? "", start.command, ...Object.values(start.beside), ...Object.values(start.env)];
+      : [
+          start.prepare ?? "",
+          start.command,
+          start.baseline?.command ?? "",
+          ...Object.values(start.beside),
+          ...Object.values(start.env),
+          ...Object.values(start.baseline?.env ?? {}),
+        ];
   return new Set(texts.flatMap(namesIn));
 }

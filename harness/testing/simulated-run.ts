@@ -74,6 +74,7 @@ function runningOf({ file }: Target): RunningTarget {
     powers: { pause: nothing, resume: nothing },
     processor: null,
     failpoints: null,
+    baselineUrls: [],
     clientLinks: [],
     links: { client: "absent", database: "absent", processor: "absent" },
     ended: () => null,
