@@ -21,7 +21,15 @@ const figure = z.strictObject({
   ratio: estimate.nullable(),
 });
 
-export const COSTS = ["statements", "commits", "wal-bytes", "row-bytes", "index-bytes", "dead-rows"] as const;
+export const COSTS = [
+  "statements",
+  "round-trips",
+  "commits",
+  "wal-bytes",
+  "row-bytes",
+  "index-bytes",
+  "dead-rows",
+] as const;
 export type Cost = (typeof COSTS)[number];
 
 const costs = z.partialRecord(z.enum(COSTS), z.number());

@@ -53,10 +53,11 @@ function classIn({ targets }: BenchReport, name: BenchClass, target = 0) {
 test("every class is measured, every request judged, and the report has the published form", async () => {
   const report = await benchWith({});
   expect(report.targets[0]).toMatchObject({ verdict: "pass", comparedWith: "baseline", violations: [] });
+  // By chance, one A/A in twenty.
+  expect(report.reasons.filter((reason) => !reason.includes("A/A"))).toEqual([]);
   const classes = report.targets[0]?.classes ?? [];
   for (const { samples, strayed, unanswered, figures } of classes) {
-    expect(samples + strayed).toBe(30);
-    expect({ strayed, unanswered }).toEqual({ strayed: 0, unanswered: 0 });
+    expect({ samples, strayed, unanswered }).toEqual({ samples: 30, strayed: 0, unanswered: 0 });
     // A p99 takes 100 samples, and a p99.9 takes 10,000.
     expect(figures.map(({ quantile }) => quantile)).toEqual(["p50", "p90"]);
   }
@@ -158,9 +159,16 @@ describe("the command", () => {
     expect(ran.stdout).toMatch(/✓ first-use.commits.difference <= 1 {2}reference: 1,/);
     const report = benchSchema.parse(JSON.parse(await readFile(join(folder, "reference", "bench.json"), "utf8")));
     expect(report.targets[0]?.verdict).toBe("pass");
-    expect(classIn(report, "baseline").costs).toMatchObject({ statements: 3, commits: 1 });
-    expect(classIn(report, "replay").costs).toMatchObject({ statements: 1, commits: 0, "wal-bytes": 0 });
-    expect(ran.code).toBe(0);
+    expect(classIn(report, "baseline").costs).toMatchObject({ statements: 3, "round-trips": 3, commits: 1 });
+    expect(classIn(report, "replay").costs).toMatchObject({
+      statements: 1,
+      "round-trips": 1,
+      commits: 0,
+      "wal-bytes": 0,
+    });
+    // Where the machine stands still for long, a conflict may come when its holder has finished.
+    expect(report.reasons.filter((reason) => !reason.includes("answers to conflict"))).toEqual([]);
+    expect(ran.code).toBe(report.result === "pass" ? 0 : 3);
   });
 
   test("leaves its history, its figures and its plots", async () => {

@@ -13,7 +13,7 @@ import type { InvariantId } from "../invariants/list.ts";
 import { Journal, readHistory } from "../journal.ts";
 import { judge } from "../judge.ts";
 import { type Backends, urlOf } from "../lab/backend.ts";
-import { Lab } from "../lab/lab.ts";
+import { Lab, type RunningTarget } from "../lab/lab.ts";
 import { BooksProbe } from "../probes/books.ts";
 import { checkPlainRequest } from "../readiness.ts";
 import { emptyOf, type Progress, readBooks } from "../run.ts";
@@ -32,7 +32,7 @@ import { benchReportOf, type Measured } from "./report-of.ts";
 import { blocksIn, type Load, type Slot, scheduleOf } from "./schedule.ts";
 import { Sender } from "./sender.ts";
 import type { Threshold } from "./threshold.ts";
-import { BENCH_SCENARIO, Traffic } from "./traffic.ts";
+import { BENCH_SCENARIO, type ReplicaNumbers, Traffic } from "./traffic.ts";
 
 export interface BenchOptions {
   readonly load: Load;
@@ -114,6 +114,29 @@ function checkNames(contenders: readonly Contender[]): void {
   }
 }
 
+interface Places {
+  readonly urls: readonly URL[];
+  readonly underLoad: ReplicaNumbers;
+  /** Those whose round trips are counted, where there are any. */
+  readonly counted: ReplicaNumbers;
+}
+
+/** All in one list, by whose numbers the history names them; without a second start the replicas take both. */
+function placesOf({ urls, baselineUrls, counted }: RunningTarget): Places {
+  const all = [...urls, ...baselineUrls];
+  const keyed = [...urls.keys()];
+  const underLoad = {
+    keyed,
+    baseline: baselineUrls.length > 0 ? [...baselineUrls.keys()].map((place) => urls.length + place) : keyed,
+  };
+  if (counted === null) return { urls: all, underLoad, counted: underLoad };
+  const { url, baselineUrl } = counted;
+  const first = [all.length];
+  return baselineUrl === null
+    ? { urls: [...all, url], underLoad, counted: { keyed: first, baseline: first } }
+    : { urls: [...all, url, baselineUrl], underLoad, counted: { keyed: first, baseline: [all.length + 1] } };
+}
+
 /** One target, with what is open for it. */
 class Entry implements AsyncDisposable {
   readonly contender: Contender;
@@ -158,7 +181,8 @@ class Entry implements AsyncDisposable {
       isOurKey: (key) => keys.has(key),
     });
     const journal = new Journal(join(directory, "history.ndjson"));
-    const running = { ...lab.target, urls: [...lab.target.urls, ...lab.target.baselineUrls] };
+    const places = placesOf(lab.target);
+    const running = { ...lab.target, urls: places.urls };
     const stage: Stage = {
       name: "calm",
       runId,
@@ -172,7 +196,7 @@ class Entry implements AsyncDisposable {
       timeoutMs,
       keys,
     };
-    const traffic = new Traffic(contender, stage, lab.target.urls.length, options.load.seed);
+    const traffic = new Traffic(contender, stage, places.underLoad, options.load.seed);
     const measurements = new Map(contender.classes.map((one) => [one, newMeasurement()]));
     return new Entry(contender, { stage, traffic, measurements }, join(folder, "history.ndjson"), lab);
   }
@@ -200,6 +224,8 @@ class Entry implements AsyncDisposable {
     for (let count = 0; count < PRIMED; count += 1) await this.#send("first-use", sender, null);
     options.progress.step(`counting what one request of ${contender.target.file.name} costs`);
     await this.#measureCosts(sender);
+    // Under load they would only be in the way.
+    await stage.running.counted?.end();
   }
 
   end(ending: Ending, message: string | null): void {
@@ -229,12 +255,15 @@ class Entry implements AsyncDisposable {
       this.costsNote = "exact costs were not measured: the target does not use the lab's database (${postgres})";
       return;
     }
-    const meter = await CostMeter.open(postgres);
+    const { counted } = this.stage.running;
+    const meter = await CostMeter.open(postgres, counted?.roundTrips);
     if (typeof meter === "string") {
       this.costsNote = meter;
       return;
     }
     await using open = meter;
+    const places = placesOf(this.#lab.target);
+    this.lane.traffic.turnTo(places.counted);
     for (const one of this.contender.classes) {
       this.stage.signal.throwIfAborted();
       if (one === "again") continue;
@@ -243,6 +272,7 @@ class Entry implements AsyncDisposable {
         one === "conflict" ? await this.#conflictCosts(open, sender) : await this.#costs(open, one, sender),
       );
     }
+    this.lane.traffic.turnTo(places.underLoad);
   }
 
   #costs(meter: CostMeter, one: BenchClass, sender: Sender): Promise<Costs> {

@@ -15,6 +15,8 @@ export type Calls = Readonly<Record<string, number>>;
 /** What the server has counted so far. */
 interface Counters {
   readonly calls: Calls;
+  /** Null: nobody counts them. */
+  readonly roundTrips: number | null;
   /** Transactions that wrote: those that read have no number, and nothing to flush. */
   readonly commits: number;
   readonly walBytes: number;
@@ -64,15 +66,17 @@ export class CostMeter implements AsyncDisposable {
   readonly #counting: pg.Client;
   readonly #sizing: pg.Client;
   readonly #database: string;
+  readonly #roundTrips: (() => number) | null;
 
-  private constructor(counting: pg.Client, sizing: pg.Client, database: string) {
+  private constructor(counting: pg.Client, sizing: pg.Client, database: string, roundTrips: (() => number) | null) {
     this.#counting = counting;
     this.#sizing = sizing;
     this.#database = database;
+    this.#roundTrips = roundTrips;
   }
 
   /** The meter, or why there is none. */
-  static async open(url: string): Promise<CostMeter | string> {
+  static async open(url: string, roundTrips: (() => number) | null = null): Promise<CostMeter | string> {
     const own = new URL(url);
     const database = own.pathname.slice(1);
     own.pathname = "/postgres";
@@ -84,7 +88,7 @@ export class CostMeter implements AsyncDisposable {
       await counting.query("create extension if not exists pg_stat_statements");
       await sizing.query("create schema idemproof_costs");
       await sizing.query("create extension pgstattuple schema idemproof_costs");
-      const meter = new CostMeter(counting, sizing, database);
+      const meter = new CostMeter(counting, sizing, database, roundTrips);
       await meter.#counters();
       return meter;
     } catch (error) {
@@ -104,6 +108,7 @@ export class CostMeter implements AsyncDisposable {
       const end = await this.#counters();
       counts.push({
         calls: callsBetween(start.calls, end.calls),
+        roundTrips: end.roundTrips === null ? null : end.roundTrips - (start.roundTrips ?? 0),
         commits: end.commits - start.commits,
         walBytes: end.walBytes - start.walBytes,
       });
@@ -112,6 +117,9 @@ export class CostMeter implements AsyncDisposable {
     const sizes = await this.#sizes();
     return {
       statements: ownStatements(counts.map(({ calls }) => calls)),
+      ...(this.#roundTrips === null
+        ? {}
+        : { "round-trips": Math.min(...counts.map(({ roundTrips }) => roundTrips ?? 0)) }),
       commits: Math.min(...counts.map(({ commits }) => commits)),
       "wal-bytes": median(counts.map(({ walBytes }) => walBytes)),
       "row-bytes": perRequest(sizes.rowBytes - sizesBefore.rowBytes, times),
@@ -126,7 +134,7 @@ export class CostMeter implements AsyncDisposable {
       this.#database,
     ]);
     const { calls = {}, commits = 0, wal_bytes: walBytes = 0 } = rows[0] ?? {};
-    return { calls, commits, walBytes };
+    return { calls, roundTrips: this.#roundTrips?.() ?? null, commits, walBytes };
   }
 
   async #sizes(): Promise<Sizes> {

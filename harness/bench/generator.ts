@@ -34,7 +34,8 @@ export interface Generated {
   /** Never started: too many were in flight, or the bench was interrupted. */
   readonly notStarted: number;
   readonly mostInFlight: number;
-  /** How many were in flight when the last was started. */
+  /** How many were in flight in the middle of the load, and when the last was started. */
+  readonly inFlightHalfway: number;
   readonly inFlightAtEnd: number;
 }
 
@@ -52,6 +53,7 @@ export async function generate(
   let failure: { readonly error: unknown } | null = null;
   let started = 0;
   let mostInFlight = 0;
+  let inFlightHalfway = 0;
   await pace(
     starts.map(({ at }) => began + at),
     paceClock(now),
@@ -70,6 +72,7 @@ export async function generate(
       pending.add(playing);
       started += 1;
       mostInFlight = Math.max(mostInFlight, pending.size);
+      if (started === Math.floor(starts.length / 2)) inFlightHalfway = pending.size;
       return true;
     },
   );
@@ -86,6 +89,7 @@ export async function generate(
     },
     notStarted: starts.length - started,
     mostInFlight,
+    inFlightHalfway,
     inFlightAtEnd,
   };
 }

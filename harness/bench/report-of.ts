@@ -114,7 +114,7 @@ function resultOf(
 
 function generatorDoubts(generated: Generated | null, { load, lateMicrosMax }: ReportOptions): string[] {
   if (generated === null) return ["no load was generated"];
-  const { lateness, notStarted, mostInFlight, inFlightAtEnd } = generated;
+  const { lateness, notStarted, mostInFlight, inFlightHalfway, inFlightAtEnd } = generated;
   const doubts: string[] = [];
   if (lateness.p99 > lateMicrosMax) {
     doubts.push(
@@ -125,9 +125,9 @@ function generatorDoubts(generated: Generated | null, { load, lateMicrosMax }: R
     doubts.push(
       `${notStarted} request(s) were never started: ${mostInFlight} were in flight, and the target did not keep up with ${load.rate} requests a second: ask for a lower --rate`,
     );
-  } else if (inFlightAtEnd > Math.max(load.rate, IN_FLIGHT_AT_END_MIN)) {
+  } else if (inFlightAtEnd > Math.max(inFlightHalfway * GROWTH_MAX, IN_FLIGHT_AT_END_MIN)) {
     doubts.push(
-      `${inFlightAtEnd} requests were still in flight at the end: the target did not keep up with ${load.rate} requests a second, and its figures tell how long the bench was: ask for a lower --rate`,
+      `${inFlightAtEnd} requests were in flight at the end, and ${inFlightHalfway} halfway: the target did not keep up with ${load.rate} requests a second, and its figures tell how long the bench was: ask for a lower --rate`,
     );
   }
   return doubts;
@@ -135,6 +135,8 @@ function generatorDoubts(generated: Generated | null, { load, lateMicrosMax }: R
 
 /** So many are in flight at a slow moment, too. */
 const IN_FLIGHT_AT_END_MIN = 50;
+/** From the middle of the load to its end; what falls behind doubles, what keeps up stays as it is. */
+const GROWTH_MAX = 1.5;
 
 function targetDoubts({ target, verdict, reasons, againHoldsZero, classes }: BenchTarget): string[] {
   return [

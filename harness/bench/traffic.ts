@@ -18,6 +18,12 @@ const REMEMBERED_SHARE = 0.5;
 /** Keys to choose from; more say nothing more. */
 const REMEMBERED_MAX = 5_000;
 
+/** Places in the stage's list of URLs: where keyed requests go, and where those without a key. */
+export interface ReplicaNumbers {
+  readonly keyed: readonly number[];
+  readonly baseline: readonly number[];
+}
+
 interface Used {
   readonly operation: string;
   readonly at: Micros;
@@ -27,22 +33,24 @@ export class Traffic {
   readonly #contender: Contender;
   readonly #builder: AttemptBuilder;
   readonly #random: Random;
-  readonly #ownReplicas: number;
-  readonly #allReplicas: number;
+  #replicas: ReplicaNumbers;
   readonly #rememberedMicros: Micros;
   #used: Used[] = [];
   #operations = 0;
   #turn = 0;
 
-  /** `stage.running.urls`: the replicas, and behind them those of the second start. */
-  constructor(contender: Contender, stage: Stage, ownReplicas: number, seed: number) {
+  constructor(contender: Contender, stage: Stage, replicas: ReplicaNumbers, seed: number) {
     const { retentionMs } = contender.target.contract;
     this.#contender = contender;
     this.#builder = new AttemptBuilder(stage, BENCH_SCENARIO);
     this.#random = randomOf(seed).fork(contender.target.file.name);
-    this.#ownReplicas = ownReplicas;
-    this.#allReplicas = stage.running.urls.length;
+    this.#replicas = replicas;
     this.#rememberedMicros = retentionMs === "undocumented" ? Infinity : retentionMs * 1000 * REMEMBERED_SHARE;
+  }
+
+  /** From now on requests go elsewhere. */
+  turnTo(replicas: ReplicaNumbers): void {
+    this.#replicas = replicas;
   }
 
   get builder(): AttemptBuilder {
@@ -118,15 +126,13 @@ export class Traffic {
 
   #keyed(operation: string): AttemptPlan {
     const { operation: endpoint, caller } = this.#contender;
-    return { operation, endpoint, caller, replica: this.#nextTurn() % this.#ownReplicas };
+    return { operation, endpoint, caller, replica: this.#inTurn(this.#replicas.keyed) };
   }
 
   #baseline(): AttemptPlan | null {
     const { baseline, caller } = this.#contender;
     if (baseline === null) return null;
-    const second = this.#allReplicas - this.#ownReplicas;
-    const turn = this.#nextTurn();
-    const replica = second > 0 ? this.#ownReplicas + (turn % second) : turn % this.#ownReplicas;
+    const replica = this.#inTurn(this.#replicas.baseline);
     return { operation: this.fresh("baseline"), endpoint: baseline, caller, key: null, replica };
   }
 
@@ -138,8 +144,8 @@ export class Traffic {
     return this.#used[this.#random.below(this.#used.length)]?.operation ?? null;
   }
 
-  #nextTurn(): number {
+  #inTurn(replicas: readonly number[]): number {
     this.#turn += 1;
-    return this.#turn - 1;
+    return replicas[this.#turn % replicas.length] ?? 0;
   }
 }

@@ -20,6 +20,7 @@ import { type Postgres, startPostgres } from "./postgres.ts";
 import { Processor } from "./processor/processor.ts";
 import { startRedis } from "./redis.ts";
 import { type Replica, type ReplicasOptions, startReplicas } from "./replicas.ts";
+import { RoundTripCounter } from "./round-trips.ts";
 import { startToxiproxy } from "./toxiproxy/toxiproxy.ts";
 
 export interface LabOptions extends Partial<Backends> {
@@ -41,6 +42,8 @@ export interface RunningTarget {
   readonly http2Urls: readonly URL[];
   /** Of the second start without the key layer; empty where there is none. */
   readonly baselineUrls: readonly URL[];
+  /** For a bench: replicas whose round trips to the database are counted; null where they cannot be. */
+  readonly counted: CountedReplicas | null;
   /** The replicas by way of the client's links; empty where there are none. */
   readonly clientLinks: readonly URL[];
   /** The lab's database, or null. */
@@ -52,6 +55,14 @@ export interface RunningTarget {
   readonly powers: Powers;
   /** Says which of what the lab started has ended, or null while all run. */
   readonly ended: () => string | null;
+}
+
+/** One replica, and one of the second start, that reach the database by way of a counter. They run until `end`. */
+export interface CountedReplicas {
+  readonly url: URL;
+  readonly baselineUrl: URL | null;
+  readonly roundTrips: () => number;
+  readonly end: () => Promise<void>;
 }
 
 export class Lab implements AsyncDisposable {
@@ -81,6 +92,7 @@ export class Lab implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.target.failpoints?.[Symbol.asyncDispose]();
+    await this.target.counted?.end();
     await this.#keeper?.[Symbol.asyncDispose]();
   }
 }
@@ -133,26 +145,69 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
     failpoints: services.failpoints,
     powers: powersOver(replicas, services),
     baselineUrls: baseline.map(({ url }) => url),
+    counted: options.isBench ? await startCounted(keeper, file.start, shared, services, options) : null,
     ended: () => endedReplica(replicas) ?? endedReplica(baseline) ?? services.ended(),
   };
   return withLinks(running, services);
 }
 
+type Start = NonNullable<TargetFile["start"]>;
+
 /** The second start: what is prepared is prepared, and what runs beside runs already. */
 async function startBaseline(
   keeper: Keeper,
-  { baseline, prepare: _, ...start }: NonNullable<TargetFile["start"]>,
+  start: Start,
   shared: Omit<ReplicasOptions, "start">,
 ): Promise<readonly Replica[]> {
-  if (baseline === undefined) return [];
-  const { command = start.command, env = {} } = baseline;
-  const logs = join(shared.logs, "baseline");
+  if (start.baseline === undefined) return [];
+  return startAgain(keeper, baselineStart(start), shared, "baseline");
+}
+
+function baselineStart({ baseline, ...start }: Start): Start {
+  const { command = start.command, env = {} } = baseline ?? {};
+  return { ...start, command, env: { ...start.env, ...env } };
+}
+
+async function startAgain(
+  keeper: Keeper,
+  { prepare: _, ...start }: Start,
+  shared: Omit<ReplicasOptions, "start">,
+  folder: string,
+): Promise<readonly Replica[]> {
+  const logs = join(shared.logs, folder);
   await mkdir(logs, { recursive: true });
-  return startReplicas(keeper, {
-    ...shared,
-    logs,
-    start: { ...start, command, env: { ...start.env, ...env }, beside: {} },
-  });
+  return startReplicas(keeper, { ...shared, logs, start: { ...start, beside: {} } });
+}
+
+/** A server that somebody else runs may want an encrypted connection, which a counter cannot look into. */
+async function startCounted(
+  keeper: Keeper,
+  start: Start,
+  shared: Omit<ReplicasOptions, "start">,
+  { postgres }: Services,
+  { database }: LabOptions,
+): Promise<CountedReplicas | null> {
+  if (postgres === null || database?.kind === "url") return null;
+  const counter = await RoundTripCounter.open(postgres.url);
+  const counted = { ...shared, namesOfReplica: () => ({ postgres: counter.url }) };
+  const [keyed] = await startAgain(keeper, { ...start, replicas: 1 }, counted, "counted");
+  const [plain] =
+    start.baseline === undefined
+      ? []
+      : await startAgain(keeper, { ...baselineStart(start), replicas: 1 }, counted, "counted-baseline");
+  if (keyed === undefined) throw new Error("one replica was started");
+  let isOver = false;
+  return {
+    url: keyed.url,
+    baselineUrl: plain?.url ?? null,
+    roundTrips: () => counter.count,
+    end: async () => {
+      if (isOver) return;
+      isOver = true;
+      await Promise.all([keyed.kill(), plain?.kill()]);
+      await counter[Symbol.asyncDispose]();
+    },
+  };
 }
 
 async function startServices(keeper: Keeper, file: TargetFile, options: LabOptions): Promise<Services> {
@@ -242,6 +297,7 @@ function alreadyRunning(file: TargetFile): RunningTarget {
     urls: (file.urls ?? []).map((url) => new URL(url)),
     http2Urls: Array.isArray(file.http2) ? file.http2.map((url) => new URL(url)) : [],
     baselineUrls: [],
+    counted: null,
     clientLinks: [],
     postgres: null,
     processor: null,

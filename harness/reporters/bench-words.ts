@@ -4,6 +4,7 @@ import type { BenchReport, ClassReport, Cost, Estimated, Quantile } from "../ben
 export const SHOWN_QUANTILES: readonly Quantile[] = ["p50", "p90", "p99", "p99.9"];
 export const COST_NAMES: Readonly<Record<Cost, string>> = {
   statements: "statements",
+  "round-trips": "round trips",
   commits: "commits",
   "wal-bytes": "WAL bytes",
   "row-bytes": "row bytes",

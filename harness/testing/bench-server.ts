@@ -17,7 +17,8 @@ export interface BenchServerOptions {
   readonly hasBaseline?: boolean;
 }
 
-const SLOW_MS = 200;
+/** Long enough that a busy machine does not make conflicts come too late. */
+const SLOW_MS = 800;
 
 export class BenchServer implements AsyncDisposable {
   readonly #server: Server;

@@ -75,6 +75,7 @@ function runningOf({ file }: Target): RunningTarget {
     processor: null,
     failpoints: null,
     baselineUrls: [],
+    counted: null,
     clientLinks: [],
     links: { client: "absent", database: "absent", processor: "absent" },
     ended: () => null,
