@@ -33,6 +33,8 @@ export interface Generated {
   readonly lateness: { readonly p50: Micros; readonly p99: Micros; readonly max: Micros };
   /** Never started: too many were in flight, or the bench was interrupted. */
   readonly notStarted: number;
+  /** So many were in flight that the load was ended. */
+  readonly isOverrun: boolean;
   readonly mostInFlight: number;
   /** How many were in flight in the middle of the load, and when the last was started. */
   readonly inFlightHalfway: number;
@@ -53,6 +55,7 @@ export async function generate(
   let failure: { readonly error: unknown } | null = null;
   let started = 0;
   let mostInFlight = 0;
+  let isOverrun = false;
   let inFlightHalfway = 0;
   await pace(
     starts.map(({ at }) => began + at),
@@ -61,7 +64,8 @@ export async function generate(
       const start = starts[index];
       const lane = lanes[start?.target ?? -1];
       if (start === undefined || lane === undefined) throw new Error("a start names its target");
-      if (failure !== null || options.signal.aborted || pending.size >= options.inFlightMax) return false;
+      isOverrun = pending.size >= options.inFlightMax;
+      if (failure !== null || options.signal.aborted || isOverrun) return false;
       lateness.recordValue(Math.max(1, Math.round(late)));
       options.onStart(index);
       const playing = play(lane, start, began + start.at, options.sender)
@@ -88,6 +92,7 @@ export async function generate(
       max: lateness.maxValue,
     },
     notStarted: starts.length - started,
+    isOverrun,
     mostInFlight,
     inFlightHalfway,
     inFlightAtEnd,

@@ -114,18 +114,18 @@ function resultOf(
 
 function generatorDoubts(generated: Generated | null, { load, lateMicrosMax }: ReportOptions): string[] {
   if (generated === null) return ["no load was generated"];
-  const { lateness, notStarted, mostInFlight, inFlightHalfway, inFlightAtEnd } = generated;
+  const { lateness, notStarted, isOverrun, mostInFlight, inFlightHalfway, inFlightAtEnd } = generated;
   const doubts: string[] = [];
   if (lateness.p99 > lateMicrosMax) {
     doubts.push(
       `the generator itself was late: one start in a hundred by more than ${millis(lateness.p99)}, and ${millis(lateMicrosMax)} is allowed; this machine does not reach ${load.rate} requests a second, or is busy with other things: ask for a lower --rate`,
     );
   }
-  if (notStarted > 0) {
+  if (isOverrun) {
     doubts.push(
       `${notStarted} request(s) were never started: ${mostInFlight} were in flight, and the target did not keep up with ${load.rate} requests a second: ask for a lower --rate`,
     );
-  } else if (inFlightAtEnd > Math.max(inFlightHalfway * GROWTH_MAX, IN_FLIGHT_AT_END_MIN)) {
+  } else if (notStarted === 0 && inFlightAtEnd > Math.max(inFlightHalfway * GROWTH_MAX, IN_FLIGHT_AT_END_MIN)) {
     doubts.push(
       `${inFlightAtEnd} requests were in flight at the end, and ${inFlightHalfway} halfway: the target did not keep up with ${load.rate} requests a second, and its figures tell how long the bench was: ask for a lower --rate`,
     );
