@@ -39,6 +39,8 @@ export interface EndpointFacts {
   readonly slowMs: number | null;
   /** The operation calls the processor. */
   readonly isDownstream?: boolean;
+  /** The way around the key layer, which a bench compares with: it takes no keys. */
+  readonly isBaseline?: boolean;
 }
 
 /** A side effect that really happened, as the target's own books show it. */

@@ -8,6 +8,7 @@ import type { Effect } from "./event.ts";
 import { excerpt } from "./evidence/answers.ts";
 import { Failure } from "./fail.ts";
 import type { Outcome } from "./operation.ts";
+import type { AttemptPlan } from "./scenario.ts";
 import { redacted } from "./secrets.ts";
 import { lossInWords, sendOnce } from "./send-once.ts";
 import type { Stage } from "./stage.ts";
@@ -23,14 +24,19 @@ export async function checkPlainRequests(stage: Stage): Promise<void> {
   const { operations, callers } = stage.target.file;
   for (const endpoint of Object.keys(operations)) {
     for (const caller of Object.keys(callers)) {
-      const { attempt, request } = builder.build({ operation: `${endpoint}-${caller}`, endpoint, caller });
-      const url = stage.running.urls[attempt.replica];
-      if (url === undefined) throw new Failure("usage", "the target has no URL");
-      const outcome = await sendOnce(url, request, { timeoutMs: stage.timeoutMs, signal: stage.signal });
-      await checkAnswer(stage, { endpoint, caller, url }, outcome);
-      await checkEffect(stage, endpoint, attempt.reference);
+      await checkPlainRequest(stage, builder, { operation: `${endpoint}-${caller}`, endpoint, caller });
     }
   }
+}
+
+export async function checkPlainRequest(stage: Stage, builder: AttemptBuilder, plan: AttemptPlan): Promise<void> {
+  const { endpoint, caller } = plan;
+  const { attempt, request } = builder.build(plan);
+  const url = stage.running.urls[attempt.replica];
+  if (url === undefined) throw new Failure("usage", "the target has no URL");
+  const outcome = await sendOnce(url, request, { timeoutMs: stage.timeoutMs, signal: stage.signal });
+  await checkAnswer(stage, { endpoint, caller, url }, outcome);
+  await checkEffect(stage, endpoint, attempt.reference);
 }
 
 interface Asked {

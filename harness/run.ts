@@ -6,8 +6,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Contract } from "./contract.ts";
-import type { Ending, EndpointFacts, RunFacts, StageName } from "./event.ts";
+import type { Ending, StageName } from "./event.ts";
 import { Failure, messageOf } from "./fail.ts";
 import type { Invariant } from "./invariant.ts";
 import { Journal, readHistory } from "./journal.ts";
@@ -19,6 +18,7 @@ import { BooksProbe } from "./probes/books.ts";
 import { playAll, type Stages } from "./programme.ts";
 import { checkPlainRequests } from "./readiness.ts";
 import type { Recipe } from "./recipe.ts";
+import { runFactsOf } from "./run-facts.ts";
 import type { Scenario } from "./scenario.ts";
 import { redacted, secretsOf } from "./secrets.ts";
 import type { Stage } from "./stage.ts";
@@ -62,7 +62,12 @@ export async function run(
     await using journal = new Journal(path);
     const stages = setStages(target, labs, journal, secrets, options);
     const { calm } = stages;
-    journal.record({ type: "run", format: 1, at: calm.now(), run: factsOf(calm, options) });
+    journal.record({
+      type: "run",
+      format: 1,
+      at: calm.now(),
+      run: runFactsOf(calm, { ...options, seed: options.size.seed }),
+    });
     await checkPlainRequests(calm);
     const { ending, message } = await playToTheEnd(stages, scenarios, options);
     options.progress.step("waiting until the system is quiet");
@@ -77,9 +82,13 @@ export async function run(
 
 /** A run that fails before its verdict must not leave the verdict of an earlier one in its place. */
 async function clear(directory: string): Promise<void> {
+  await emptyOf(directory, ["history.ndjson", "report.json", "junit.xml", "report.md", "logs"]);
+}
+
+export async function emptyOf(directory: string, names: readonly string[]): Promise<void> {
   try {
     await mkdir(directory, { recursive: true });
-    for (const name of ["history.ndjson", "report.json", "junit.xml", "report.md", "logs"]) {
+    for (const name of names) {
       await rm(join(directory, name), { recursive: true, force: true });
     }
   } catch (error) {
@@ -180,7 +189,8 @@ async function playToTheEnd(
   }
 }
 
-async function readBooks({ name, target, books, journal, signal, now }: Stage): Promise<void> {
+/** The last reading of a stage: when it is quiet, or as quiet as it gets. */
+export async function readBooks({ name, target, books, journal, signal, now }: Stage): Promise<void> {
   // Who interrupts a run does not wait for it to become quiet.
   if (!books.exists || signal.aborted) return;
   try {
@@ -192,51 +202,4 @@ async function readBooks({ name, target, books, journal, signal, now }: Stage): 
   } catch (error) {
     if (!signal.aborted) throw error;
   }
-}
-
-function factsOf({ runId, target, running }: Stage, options: RunOptions): RunFacts {
-  const { file, contract } = target;
-  return {
-    runId,
-    seed: options.size.seed,
-    startedAt: new Date().toISOString(),
-    version: options.version,
-    target: file.name,
-    command: options.command,
-    ...(options.recipe && { recipe: options.recipe }),
-    urls: running.urls.map(withoutPassword),
-    callers: Object.keys(file.callers),
-    callerHeaders: mapValues(file.callers, ({ headers }) => Object.keys(headers)),
-    endpoints: mapValues(
-      file.operations,
-      (operation): EndpointFacts => ({
-        success: operation.success,
-        invalidStatus: operation.invalidStatus,
-        answer: operation.answer ?? null,
-        slowMs: operation.slow?.ms ?? null,
-        isDownstream: operation.downstream,
-      }),
-    ),
-    contract: contract satisfies Contract,
-    books: {
-      effects: file.effects !== undefined,
-      records: file.records !== undefined,
-      downstream: running.processor !== null,
-    },
-    completedStates: file.records?.completed ?? [],
-  };
-}
-
-function withoutPassword(url: URL): string {
-  const copy = new URL(url);
-  copy.username = "";
-  copy.password = "";
-  return copy.href;
-}
-
-function mapValues<Value, Result>(
-  record: Readonly<Record<string, Value>>,
-  map: (value: Value) => Result,
-): Record<string, Result> {
-  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
 }

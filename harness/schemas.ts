@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
+import { benchSchema } from "./bench/bench-report.ts";
 import { reportSchema } from "./report.ts";
 import { targetSchema } from "./target.ts";
 
@@ -18,6 +19,7 @@ export function publishedSchemas(): readonly PublishedSchema[] {
   return [
     published("target", targetSchema, "input", "A target of Idemproof: an API under test"),
     published("report", reportSchema, "output", "A report of Idemproof"),
+    published("bench", benchSchema, "output", "A bench of Idemproof"),
   ];
 }
 

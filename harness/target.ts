@@ -38,10 +38,12 @@ const slow = condition.extend({
 /** Checked with the rules of the file: zod would not look at what stands under a wrong name. */
 export const operationName = { pattern: "^[a-z0-9-]+$", title: "a name of lower-case letters, digits and dashes" };
 
+const path = text(/^\/[!-~]*$/, "a path such as /orders, its special characters percent-encoded");
+
 const operation = z.strictObject({
   request: z.strictObject({
     method: z.enum(["POST", "PUT", "PATCH", "DELETE"]),
-    path: text(/^\/[!-~]*$/, "a path such as /orders, its special characters percent-encoded"),
+    path,
     headers: headers.optional(),
     body: z
       .union([z.string(), jsonObject])
@@ -72,6 +74,10 @@ const operation = z.strictObject({
     .describe(
       "Phases at whose boundaries the target asks ${failpoints} what is to happen, in order, and the request headers that turn this on",
     ),
+  baseline: z
+    .strictObject({ path: path.optional(), headers: headers.optional() })
+    .optional()
+    .describe("For `bench`: where the same business operation is reached without the key layer"),
   answer: z
     .record(z.string(), pointer)
     .optional()
@@ -101,12 +107,13 @@ const environmentValue = z
   .meta({ title: "text, a number or a boolean" });
 
 const variables = z.record(text(/^[^=\0]+$/, "a variable's name"), environmentValue);
+const command = z.string().min(1);
 
 const start = z.strictObject({
   directory: z.string().optional().describe("Where the commands run; relative to this file"),
   prepare: z.string().min(1).optional().describe("Run once before the replicas start"),
   prepareMs: z.int().min(100).max(3_600_000).default(300_000).describe("How long `prepare` may take"),
-  command: z.string().min(1).describe("Runs one replica, in the foreground"),
+  command: command.describe("Runs one replica, in the foreground"),
   env: variables
     .default({})
     .describe(
@@ -121,6 +128,12 @@ const start = z.strictObject({
     .optional()
     .describe(
       "Variables beside `env` that make a replica another version of the target, such as one with another fingerprint algorithm; both have to honour the keys of the other",
+    ),
+  baseline: z
+    .strictObject({ command: command.optional(), env: variables.optional() })
+    .optional()
+    .describe(
+      "For `bench`: a second start of the same service without its key layer, by another command or with further variables",
     ),
   replicas: z.int().min(1).max(16).default(2),
   ready: route,

@@ -166,7 +166,7 @@ export function joinPath(base: URL, path: string): string {
   return base.pathname.replace(/\/$/, "") + path;
 }
 
-async function readAnswer(
+export async function readAnswer(
   response: IncomingMessage,
   bytesMax: number | undefined,
   failure: () => NodeJS.ErrnoException | null,
@@ -235,7 +235,7 @@ function brokenOff(failure: NodeJS.ErrnoException | null): Outcome {
   return { kind: "indeterminate", reason: "truncated" };
 }
 
-function outcomeOfError(error: NodeJS.ErrnoException, isConnected: boolean): Outcome {
+export function outcomeOfError(error: NodeJS.ErrnoException, isConnected: boolean): Outcome {
   if (!isConnected) return { kind: "refused", reason: error.code || error.message };
   if (isMalformed(error)) return malformed(error);
   return { kind: "indeterminate", reason: lossOf(error) };

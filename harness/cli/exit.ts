@@ -7,6 +7,8 @@ export const exitCodes = {
   violated: 1,
   usage: 2,
   inconclusive: 3,
+  /** Nothing was violated, and only a threshold was missed. */
+  missed: 4,
   harness: 5,
   interrupted: 130,
 } as const;

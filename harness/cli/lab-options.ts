@@ -8,17 +8,19 @@ export interface LabChoices {
 }
 
 export function addLabOptions(command: Command): Command {
-  return command
-    .option(
-      "--database <where>",
-      "embedded (default), container, or the URL of a PostgreSQL server, on which each run has a database of its own",
-      backendAt(["postgres:", "postgresql:"], "postgres://user@127.0.0.1:5432"),
-    )
-    .option(
-      "--toxiproxy <where>",
-      "embedded (default), container, or the URL of a Toxiproxy on this machine",
-      backendAt(["http:", "https:"], "http://127.0.0.1:8474"),
-    );
+  return addDatabaseOption(command).option(
+    "--toxiproxy <where>",
+    "embedded (default), container, or the URL of a Toxiproxy on this machine",
+    backendAt(["http:", "https:"], "http://127.0.0.1:8474"),
+  );
+}
+
+export function addDatabaseOption(command: Command): Command {
+  return command.option(
+    "--database <where>",
+    "embedded (default), container, or the URL of a PostgreSQL server, on which each run has a database of its own",
+    backendAt(["postgres:", "postgresql:"], "postgres://user@127.0.0.1:5432"),
+  );
 }
 
 export function backendsOf({ database = EMBEDDED, toxiproxy }: LabChoices): Backends {

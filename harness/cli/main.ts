@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The command line: one file per command; this one knows their names and turns errors into exit codes. */
 import { Command, CommanderError } from "commander";
+import { benchCommand } from "./bench.ts";
 import { checkCommand } from "./check.ts";
 import { exitCodes, reportFailure } from "./exit.ts";
 import { listCommand } from "./list.ts";
@@ -14,7 +15,7 @@ const program = new Command("idemproof")
   .version(version)
   .showHelpAfterError("(idemproof --help lists the commands and their options)")
   .exitOverride();
-for (const command of [runCommand(), replayCommand(), checkCommand(), zooCommand(), listCommand()]) {
+for (const command of [runCommand(), replayCommand(), checkCommand(), zooCommand(), benchCommand(), listCommand()]) {
   program.addCommand(command.exitOverride());
 }
 

@@ -17,7 +17,7 @@ const CONCURRENCY = 50;
 /** More sockets than this at once are a load test, and beyond many systems' limits of open files. */
 const CONCURRENCY_MAX = 500;
 const ROUNDS_MAX = 10_000;
-const SEED_MAX = 2 ** 31 - 1;
+export const SEED_MAX = 2 ** 31 - 1;
 
 export function addSizeOptions(command: Command): Command {
   return command
@@ -68,7 +68,7 @@ export function collect(value: string, before: readonly string[] | undefined): r
 }
 
 /** How this program was called, for lines that are to be pasted: by `npm start`, installed, or as a file. */
-export function ownCommand(command: "run" | "replay" = "run"): string {
+export function ownCommand(command: "run" | "replay" | "bench" = "run"): string {
   if (process.env["npm_lifecycle_event"] === "start") {
     return command === "run" ? "npm start --" : `npm run -s idemproof -- ${command}`;
   }

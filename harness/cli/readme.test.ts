@@ -10,8 +10,10 @@ const readme = await readFile(join(PROJECT, "README.md"), "utf8");
 const commands = [...readme.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block = ""]) => block.trim().split("\n"));
 /** The whole zoo takes minutes; `zoo.test.ts` runs this very command. */
 const ZOO = "npm run -s idemproof -- zoo --quick";
+/** Measures for a minute, and a busy machine is no place for it; `bench.test.ts` plays a short one. */
+const BENCH = "npm run -s idemproof -- bench --threshold 'first-use.p50.difference < 15ms'";
 /** Installing is what got this test here, and running the tests from a test has no end. */
-const NOT_FROM_HERE = ["npm ci", "npm test", ZOO];
+const NOT_FROM_HERE = ["npm ci", "npm test", ZOO, BENCH];
 
 let server: Server;
 let directory = "";
@@ -70,6 +72,7 @@ describe("the commands of the README", () => {
     expect(commands.slice(0, 2)).toEqual(["npm ci", "npm start"]);
     expect(commands).toContain("npm test");
     expect(commands).toContain(ZOO);
+    expect(commands).toContain(BENCH);
   });
 });
 

@@ -50,6 +50,7 @@ test.each<[string, HistorySketch]>([
   ["a gateway's answer", without(answer(504))],
   ["a request that is invalid anyway", without(answer(422), { payload: { kind: "invalid" } })],
   ["a request with a key", without(answer(201), { key: "key" })],
+  ["the way around the key layer", without(answer(201), { endpoint: "baseline" })],
   ["an empty key", without(answer(201), { key: "", malformed: "empty" })],
 ])("%s is not judged", (_, sketch) => {
   expect(check(sketch)).toMatchObject({ result: "skip", excused: false });

@@ -20,7 +20,8 @@ import { namesIn } from "./names.ts";
 import { type Postgres, startPostgres } from "./postgres.ts";
 import { Processor } from "./processor/processor.ts";
 import { startRedis } from "./redis.ts";
-import { type Replica, startReplicas } from "./replicas.ts";
+import { type Replica, type ReplicasOptions, startReplicas } from "./replicas.ts";
+import { RoundTripCounter } from "./round-trips.ts";
 import { skewedClock } from "./skewed-clock.ts";
 import { startToxiproxy } from "./toxiproxy/toxiproxy.ts";
 
@@ -28,6 +29,8 @@ export interface LabOptions extends Partial<Backends> {
   readonly stage: StageName;
   /** Something is to go through links that faults can touch. */
   readonly usesLinks: boolean;
+  /** The database keeps what it commits, as in production, and counts statements; a second start is made, if the file has one. */
+  readonly isBench?: boolean;
   /** Where the logs of everything started are kept. */
   readonly logs: string;
   readonly secrets: readonly string[];
@@ -39,6 +42,10 @@ export interface LabOptions extends Partial<Backends> {
 export interface RunningTarget {
   readonly urls: readonly URL[];
   readonly http2Urls: readonly URL[];
+  /** Of the second start without the key layer; empty where there is none. */
+  readonly baselineUrls: readonly URL[];
+  /** For a bench: replicas whose round trips to the database are counted; null where they cannot be. */
+  readonly counted: CountedReplicas | null;
   /** The replicas by way of the client's links; empty where there are none. */
   readonly clientLinks: readonly URL[];
   /** The lab's database, or null. */
@@ -50,6 +57,14 @@ export interface RunningTarget {
   readonly powers: Powers;
   /** Says which of what the lab started has ended, or null while all run. */
   readonly ended: () => string | null;
+}
+
+/** One replica, and one of the second start, that reach the database by way of a counter. They run until `end`. */
+export interface CountedReplicas {
+  readonly url: URL;
+  readonly baselineUrl: URL | null;
+  readonly roundTrips: () => number;
+  readonly end: () => Promise<void>;
 }
 
 export class Lab implements AsyncDisposable {
@@ -79,6 +94,7 @@ export class Lab implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.target.failpoints?.[Symbol.asyncDispose]();
+    await this.target.counted?.end();
     await this.#keeper?.[Symbol.asyncDispose]();
   }
 }
@@ -106,8 +122,7 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
   }
   options.onStep(`starting ${file.start.replicas} replica(s) of ${file.name}`);
   const ways = await waysOf(services, file.start.replicas);
-  const replicas = await startReplicas(keeper, {
-    start: file.start,
+  const shared = {
     directory: resolve(target.directory, file.start.directory ?? "."),
     logs: options.logs,
     secrets: [
@@ -118,9 +133,11 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
     ],
     hasHttp2: file.http2 !== undefined,
     names: namesOf(services),
-    namesOfReplica: (replica) => ways[replica] ?? {},
+    namesOfReplica: (replica: number) => ways[replica] ?? {},
     signal: options.signal,
-  });
+  };
+  const replicas = await startReplicas(keeper, { ...shared, start: file.start });
+  const baseline = options.isBench ? await startBaseline(keeper, file.start, shared) : [];
   const running: RunningTarget = {
     ...alreadyRunning(file),
     urls: replicas.map(({ url }) => url),
@@ -129,9 +146,70 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
     processor: services.processor,
     failpoints: services.failpoints,
     powers: powersOver(replicas, services, file.start.redeploy?.env ?? null),
-    ended: () => endedReplica(replicas) ?? services.ended(),
+    baselineUrls: baseline.map(({ url }) => url),
+    counted: options.isBench ? await startCounted(keeper, file.start, shared, services, options) : null,
+    ended: () => endedReplica(replicas) ?? endedReplica(baseline) ?? services.ended(),
   };
   return withLinks(running, services);
+}
+
+type Start = NonNullable<TargetFile["start"]>;
+
+/** The second start: what is prepared is prepared, and what runs beside runs already. */
+async function startBaseline(
+  keeper: Keeper,
+  start: Start,
+  shared: Omit<ReplicasOptions, "start">,
+): Promise<readonly Replica[]> {
+  if (start.baseline === undefined) return [];
+  return startAgain(keeper, baselineStart(start), shared, "baseline");
+}
+
+function baselineStart({ baseline, ...start }: Start): Start {
+  const { command = start.command, env = {} } = baseline ?? {};
+  return { ...start, command, env: { ...start.env, ...env } };
+}
+
+async function startAgain(
+  keeper: Keeper,
+  { prepare: _, ...start }: Start,
+  shared: Omit<ReplicasOptions, "start">,
+  folder: string,
+): Promise<readonly Replica[]> {
+  const logs = join(shared.logs, folder);
+  await mkdir(logs, { recursive: true });
+  return startReplicas(keeper, { ...shared, logs, start: { ...start, beside: {} } });
+}
+
+/** A server that somebody else runs may want an encrypted connection, which a counter cannot look into. */
+async function startCounted(
+  keeper: Keeper,
+  start: Start,
+  shared: Omit<ReplicasOptions, "start">,
+  { postgres }: Services,
+  { database }: LabOptions,
+): Promise<CountedReplicas | null> {
+  if (postgres === null || database?.kind === "url") return null;
+  const counter = await RoundTripCounter.open(postgres.url);
+  const counted = { ...shared, namesOfReplica: () => ({ postgres: counter.url }) };
+  const [keyed] = await startAgain(keeper, { ...start, replicas: 1 }, counted, "counted");
+  const [plain] =
+    start.baseline === undefined
+      ? []
+      : await startAgain(keeper, { ...baselineStart(start), replicas: 1 }, counted, "counted-baseline");
+  if (keyed === undefined) throw new Error("one replica was started");
+  let isOver = false;
+  return {
+    url: keyed.url,
+    baselineUrl: plain?.url ?? null,
+    roundTrips: () => counter.count,
+    end: async () => {
+      if (isOver) return;
+      isOver = true;
+      await Promise.all([keyed.kill(), plain?.kill()]);
+      await counter[Symbol.asyncDispose]();
+    },
+  };
 }
 
 async function startServices(keeper: Keeper, file: TargetFile, options: LabOptions): Promise<Services> {
@@ -224,6 +302,8 @@ function alreadyRunning(file: TargetFile): RunningTarget {
   return {
     urls: (file.urls ?? []).map((url) => new URL(url)),
     http2Urls: Array.isArray(file.http2) ? file.http2.map((url) => new URL(url)) : [],
+    baselineUrls: [],
+    counted: null,
     clientLinks: [],
     postgres: null,
     processor: null,
@@ -281,8 +361,10 @@ function namesInStart({ start }: TargetFile): ReadonlySet<string> {
       : [
           start.prepare ?? "",
           start.command,
+          start.baseline?.command ?? "",
           ...Object.values(start.beside),
           ...Object.values(start.env),
+          ...Object.values(start.baseline?.env ?? {}),
           ...Object.values(start.redeploy?.env ?? {}),
         ];
   return new Set(texts.flatMap(namesIn));

@@ -41,6 +41,8 @@ export interface ServiceOptions {
   readonly secrets: readonly string[];
   readonly signal: AbortSignal;
   readonly database?: Backend;
+  /** For a bench: it keeps what it commits, and counts statements. */
+  readonly isBench?: boolean;
 }
 
 interface Cluster {
@@ -56,6 +58,12 @@ const SETTINGS = {
   log_min_messages: "warning",
   log_line_prefix: "%m [%p] %a ",
 };
+/** A commit costs here what it costs in production; every statement is counted. */
+const BENCH_SETTINGS = {
+  fsync: "on",
+  shared_preload_libraries: "pg_stat_statements",
+  "pg_stat_statements.track": "top",
+};
 /** No Unix socket: its path has a limit that a long temporary directory passes. */
 const EMBEDDED_SETTINGS = { listen_addresses: "127.0.0.1", unix_socket_directories: "" };
 
@@ -68,16 +76,21 @@ export async function startPostgres(keeper: Keeper, logs: string, options = OPTI
     case "embedded":
       return embeddedPostgres(keeper, logs, options);
     case "container":
-      return postgresInContainer(asArguments(SETTINGS), keeper, logs, options);
+      return postgresInContainer(asArguments(settingsFor(options)), keeper, logs, options);
     case "url":
       return postgresOnServer(database.url, keeper, logs, options);
   }
 }
 
-async function embeddedPostgres(keeper: Keeper, logs: string, { secrets, signal }: ServiceOptions): Promise<Postgres> {
+function settingsFor({ isBench = false }: ServiceOptions): Readonly<Record<string, string | number>> {
+  return isBench ? { ...SETTINGS, ...BENCH_SETTINGS } : SETTINGS;
+}
+
+async function embeddedPostgres(keeper: Keeper, logs: string, options: ServiceOptions): Promise<Postgres> {
+  const { secrets, signal } = options;
   const cluster = await unlessAborted(signal, prepareCluster(keeper, logs, secrets));
   await initialise(cluster, signal);
-  const settings = asArguments({ ...EMBEDDED_SETTINGS, ...SETTINGS });
+  const settings = asArguments({ ...EMBEDDED_SETTINGS, ...settingsFor(options) });
   for (let tries = 1; ; tries += 1) {
     const port = await freePort();
     const server = await cluster.run("postgres", ["-D", cluster.data, "-p", String(port), ...settings]);

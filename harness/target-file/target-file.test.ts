@@ -104,7 +104,7 @@ effects: { sql: select id as operation from ledger, on: mysql }
     "2:1: start: found ${port} nowhere, expected it in env or command: the target must listen where the lab looks",
     "4:16: start.env.PORT: found ${prot}, which the lab does not provide, expected one of ${port}, ${http2Port}, ${replica}, ${postgres}, ${redis}, ${processor}, ${failpoints}; did you mean port?",
     "5:13: start.replicas: found 99, expected a whole number from 1 to 16",
-    '6:3: start.raedy: found the unknown name "raedy", expected one of directory, prepare, prepareMs, command, env, beside, redeploy, replicas, ready, readyMs; did you mean ready?',
+    '6:3: start.raedy: found the unknown name "raedy", expected one of directory, prepare, prepareMs, command, env, beside, redeploy, baseline, replicas, ready, readyMs; did you mean ready?',
     '9:24: operations.create.request.method: found "GET", expected "POST" or "PUT" or "PATCH" or "DELETE"',
     '9:35: operations.create.request.path: found "orders", expected a path such as /orders, its special characters percent-encoded',
     "10:14: operations.create.success: found 201, expected a list of at least 1, each element a status from 100 to 599",
@@ -213,7 +213,7 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
   [
     "in an operation",
     { more: "    sucess: [200]" },
-    '7:5: operations.create.sucess: found the unknown name "sucess", expected one of request, success, outcome, equal, different, invalid, invalidStatus, query, slow, fails, downstream, failpoints, answer; did you mean success?',
+    '7:5: operations.create.sucess: found the unknown name "sucess", expected one of request, success, outcome, equal, different, invalid, invalidStatus, query, slow, fails, downstream, failpoints, baseline, answer; did you mean success?',
   ],
   [
     "in a contract's group",
@@ -513,4 +513,48 @@ test("whatever is changed in a right file, it is read or its mistakes are told",
     }),
     { numRuns: 400 },
   );
+});
+
+test.each<[string, Readonly<Record<string, string>>, string]>([
+  [
+    "an operation's baseline that is no other way",
+    { more: "    baseline: {}" },
+    "7:15: operations.create.baseline: found nothing in it, expected path or headers, by which the key layer is left out",
+  ],
+  [
+    "a second start that is the first one again",
+    {
+      start:
+        "start: { command: node server.js, env: { PORT: '${port}', URL: '${postgres}' }, ready: GET /health, baseline: {} }",
+    },
+    "2:111: start.baseline: found nothing in it, expected command or env, by which the key layer is left out",
+  ],
+  [
+    "a name in the second start that the lab does not provide",
+    {
+      start:
+        "start: { command: node server.js, env: { PORT: '${port}', URL: '${postgres}' }, ready: GET /health, baseline: { env: { URL: '${postgras}' } } }",
+    },
+    "found ${postgras}, which the lab does not provide",
+  ],
+  [
+    "a baseline whose effects nobody could find",
+    {
+      operations:
+        "operations:\n  create:\n    request: { method: PUT, path: '/orders/${operation}' }\n    baseline: { path: /plain }",
+    },
+    'found "/plain", expected ${operation} in it as in request.path, since the body has none',
+  ],
+])("%s is told", async (_, changes, words) => {
+  expect((await mistakesIn(fileWith(changes))).join("\n")).toContain(words);
+});
+
+test("a baseline by path, by header or by a second start is read", async () => {
+  const file = (start: string, more: string): string => fileWith({ start, more });
+  const start = "start: { command: node server.js, env: { PORT: '${port}', URL: '${postgres}' }, ready: GET /health";
+  expect(await mistakesIn(file(`${start} }`, "    baseline: { path: /plain/orders, headers: { keys: off } }"))).toEqual(
+    [],
+  );
+  expect(await mistakesIn(file(`${start}, baseline: { env: { KEYS: off } } }`, ""))).toEqual([]);
+  expect(await mistakesIn(file(`${start}, baseline: { command: node plain.js } }`, ""))).toEqual([]);
 });

@@ -27,6 +27,7 @@ export function brokenRules(file: unknown): readonly Complaint[] {
     ...levels(file),
     ...labNames(file),
     ...portsAndDatabase(file),
+    ...emptyBaseline(file, ["start", "baseline"], ["command", "env"]),
     ...operations.flatMap(([name, operation]) => (isMap(operation) ? operationRules(file, name, operation) : [])),
     ...inexactNumbers(file, []),
   ];
@@ -108,7 +109,7 @@ function levels(file: Json): Complaint[] {
 function labNames(file: Json): Complaint[] {
   const known = LAB_NAMES.map((name) => `\${${name}}`).join(", ");
   return startTexts(file).flatMap(([path, text]) => {
-    const isCommand = path.length === 2;
+    const isCommand = path.at(-1) === "command" || path.length === 2;
     const isPrepare = path[1] === "prepare";
     return namesIn(text).flatMap((name) => {
       if ((LAB_NAMES as readonly string[]).includes(name)) {
@@ -177,7 +178,26 @@ function operationRules(file: Json, name: string, operation: Json): Complaint[] 
     ...outcomeFields(operation).map((complaint) => under(at, complaint)),
     ...variations(operation).map((complaint) => under(at, complaint)),
     ...keyInBody(file, operation).map((complaint) => under(at, complaint)),
+    ...baseline(file, operation).map((complaint) => under(at, complaint)),
   ];
+}
+
+/** The way around the key layer is another way in, and its effects are found in the books like any other. */
+function baseline(file: Json, operation: Json): Complaint[] {
+  const empty = emptyBaseline(operation, ["baseline"], ["path", "headers"]);
+  const path = valueIn(operation, ["baseline", "path"]);
+  const body = JSON.stringify(valueIn(operation, ["request", "body"]) ?? "");
+  if (file["effects"] === undefined || typeof path !== "string") return empty;
+  if (`${path}${body}`.includes("${operation}")) return empty;
+  const problem = `found ${found(path)}, expected \${operation} in it as in request.path, since the body has none`;
+  return [{ path: ["baseline", "path"], problem }];
+}
+
+/** With nothing that differs it would be the keyed way again, and every cost would be measured as nothing. */
+function emptyBaseline(map: Json, path: readonly string[], names: readonly string[]): Complaint[] {
+  const given = valueIn(map, path);
+  if (!isMap(given) || names.some((name) => given[name] !== undefined)) return [];
+  return [{ path, problem: `found nothing in it, expected ${names.join(" or ")}, by which the key layer is left out` }];
 }
 
 /** The books name an effect by the text that the request had as `${operation}`. */
@@ -287,14 +307,19 @@ function inexactNumbers(value: unknown, path: Path): Complaint[] {
 
 /** The texts in which the lab fills names in. */
 function startTexts(file: Json): [Path, string][] {
-  const commands = ["prepare", "command"].map((name): [Path, unknown] => [
-    ["start", name],
-    valueIn(file, ["start", name]),
-  ]);
+  const paths = [
+    ["start", "prepare"],
+    ["start", "command"],
+    ["start", "baseline", "command"],
+  ];
+  const commands = paths.map((path): [Path, unknown] => [path, valueIn(file, path)]);
   const env = [
     ["start", "env"],
     ["start", "redeploy", "env"],
-  ].flatMap((at) => Object.entries(mapIn(file, at)).map(([name, text]): [Path, unknown] => [[...at, name], text]));
+    ["start", "baseline", "env"],
+  ].flatMap((path) =>
+    Object.entries(mapIn(file, path)).map(([name, text]): [Path, unknown] => [[...path, name], text]),
+  );
   return [...commands, ...env].filter((one): one is [Path, string] => typeof one[1] === "string");
 }
 

@@ -200,6 +200,7 @@ export class HistorySketch {
         create: { success: [201], invalidStatus: [400], answer: this.#answer, slowMs: null },
         refund: { success: [201], invalidStatus: [400], answer: this.#answer, slowMs: null },
         charge: { success: [201], invalidStatus: [400], answer: this.#answer, slowMs: null, isDownstream: true },
+        baseline: { success: [201], invalidStatus: [400], answer: this.#answer, slowMs: null, isBaseline: true },
       },
       contract: this.#contract,
       books: this.#books,

@@ -74,6 +74,8 @@ function runningOf({ file }: Target): RunningTarget {
     powers: { pause: nothing, resume: nothing },
     processor: null,
     failpoints: null,
+    baselineUrls: [],
+    counted: null,
     clientLinks: [],
     links: { client: "absent", database: "absent", processor: "absent" },
     ended: () => null,

@@ -2,6 +2,7 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { Pool } from "pg";
 import { authenticate } from "./auth.ts";
+import { registerBaseline } from "./baseline.ts";
 import { registerCharges } from "./charges/routes.ts";
 import { closeGracefully } from "./closing.ts";
 import { openFailpoints } from "./failpoints.ts";
@@ -90,6 +91,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const workMs = ({ headers }: FastifyRequest): number => options.workMs + (lab ? labWorkMs(headers) : 0);
   registerOrders(app, { pool, workMs, way: options.way });
   if (processor !== null) registerCharges(app, { pool, workMs, reconcileTries });
+  if (lab) registerBaseline(app, { pool, workMs, processor });
   app.get("/health", async () => {
     await pool.query("select 1");
     return { ok: true };

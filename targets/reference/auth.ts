@@ -5,7 +5,8 @@ import { Problem } from "./idempotency/problem.ts";
 export function authenticate(app: FastifyInstance, callers: Readonly<Record<string, string>>): void {
   app.decorateRequest("caller", "");
   app.addHook("onRequest", async (request) => {
-    if (request.routeOptions.config.idempotency === undefined) return;
+    const { idempotency, isBaseline } = request.routeOptions.config;
+    if (idempotency === undefined && !isBaseline) return;
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1] ?? "";
     const caller = Object.hasOwn(callers, token) ? callers[token] : undefined;
     if (caller === undefined) throw new Problem(401, "unauthenticated", "A known bearer token is needed");

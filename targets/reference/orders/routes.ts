@@ -40,7 +40,12 @@ export function registerOrders(app: FastifyInstance, { pool, workMs, way }: Loca
   });
 }
 
-async function place(transaction: PoolClient, kind: string, caller: string, order: Order): Promise<StoredAnswer> {
+export async function place(
+  transaction: PoolClient,
+  kind: string,
+  caller: string,
+  order: Order,
+): Promise<StoredAnswer> {
   const { amount, currency, item, reference } = order;
   const { rows } = await transaction.query<{ id: string }>(LEDGER, [kind, caller, reference, amount, currency, item]);
   const id = rows[0]?.id ?? "";
