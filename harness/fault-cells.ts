@@ -12,6 +12,8 @@ export interface Cell {
    * replica goes on. `own`: felt by its own operation only.
    */
   readonly kind: "alone" | "held" | "own";
+  /** Nothing is left of the process: operations at the same phase are struck by one of them. */
+  readonly isLethal?: boolean;
   /** Where once is enough: the phases at which it strikes. Default: all that a scenario names. */
   readonly phases?: readonly string[];
   isPossible(context: PlanContext, endpoint: Endpoint): boolean;
@@ -24,6 +26,7 @@ const BEYOND_LEASE_MS = 300;
 export const killed: Cell = {
   name: "the replica is killed",
   kind: "alone",
+  isLethal: true,
   isPossible: ({ canKill }) => canKill,
   step: (at) => ({ fault: "kill-replica", at }),
 };

@@ -2,9 +2,10 @@
  * The fault grid: one scenario for each phase of the lifecycle, in which every fault that can strike there does,
  * each an operation of its own, and then a client retries as a good client does until it has a final answer.
  */
+import type { FaultStep } from "./fault.ts";
 import type { Cell } from "./fault-cells.ts";
 import type { InvariantId } from "./invariants/list.ts";
-import { NO_SECOND_REPLICA, notItsTurn, type Place, placesAt, underAll, waitableLeaseMs } from "./plan.ts";
+import { NO_SECOND_REPLICA, type Place, placesAt, underAll, waitableLeaseMs } from "./plan.ts";
 import type { AttemptPlan, Plan, PlanContext, Scenario, Step } from "./scenario.ts";
 
 export interface PhaseFaults {
@@ -16,8 +17,8 @@ export interface PhaseFaults {
   readonly when: string;
   readonly cells: readonly Cell[];
   readonly usesLinks?: boolean;
-  /** Quick runs play one in several, and the seed says which. Default: they play it always. */
-  readonly turn?: number;
+  /** Also in quick runs, where the others take turns. */
+  readonly isAlwaysPlayed?: boolean;
   /** So quickly struck that all phases of an operation are played together. Default: one phase after the other. */
   readonly together?: boolean;
   /** What brings the operations so far that their next attempt passes the phase. Default: nothing. */
@@ -37,13 +38,14 @@ const QUICK_CELLS = 2;
 const EXERCISES: readonly InvariantId[] = ["at-most-one-effect", "acknowledged-effect-exists", "every-key-resolves"];
 
 export function faultsAt(faults: PhaseFaults): Scenario {
-  const { id, when, usesLinks = false } = faults;
+  const { id, when, usesLinks = false, isAlwaysPlayed = false } = faults;
   return {
     id,
     title: `Faults ${when}`,
     requirement: `Whatever fails ${when}, a client that retries reaches a final answer, and the operation took effect once`,
     exercises: EXERCISES,
     faulty: true,
+    inTurn: !isAlwaysPlayed,
     ...(usesLinks ? { usesLinks } : {}),
     plan: (context) => planOf(context, faults),
   };
@@ -57,9 +59,7 @@ interface Struck {
 }
 
 function planOf(context: PlanContext, faults: PhaseFaults): Plan {
-  const { phases, cells, before, usesLinks, turn, together = before !== undefined } = faults;
-  const isLeftOut = turn === undefined ? null : notItsTurn(context, turn);
-  if (isLeftOut !== null) return isLeftOut;
+  const { phases, cells, before, usesLinks, together = before !== undefined } = faults;
   const places = placesOf(context, phases);
   if (places.length === 0) return { skip: noPlace(phases) };
   if (usesLinks && typeof context.links.client === "object") return context.links.client;
@@ -93,9 +93,7 @@ function stepsAt(struck: readonly Struck[], leaseMs: number, before: PhaseFaults
   const all = [...alone, ...held, ...own].map(({ plan }) => plan);
   return [
     ...(before?.(all, leaseMs) ?? []),
-    ...alone.flatMap((one) =>
-      under([one], leaseMs, [{ do: "send", attempts: [first(one, STRUCK_REPLICA)] }, { do: "observe" }]),
-    ),
+    ...strikes(alone, leaseMs),
     ...under([...held, ...own], leaseMs, [
       { do: "start", attempts: held.map((one) => first(one, STRUCK_REPLICA)) },
       { do: "start", attempts: own.map((one) => first(one, OTHER_REPLICA)) },
@@ -107,6 +105,32 @@ function stepsAt(struck: readonly Struck[], leaseMs: number, before: PhaseFaults
     // Every one of them is done: whoever asks again is answered as before.
     { do: "send", attempts: all },
     { do: "observe" },
+  ];
+}
+
+/**
+ * One after the other. Those of one cell that kills its replica are struck together: it takes time until a replica is
+ * there again, so all but the last stand still at the phase until the last one comes to it.
+ */
+function strikes(alone: readonly Struck[], leaseMs: number): readonly Step[] {
+  const lethal = alone.filter(({ cell }) => cell.isLethal);
+  const last = lethal.at(-1);
+  const one = (struck: Struck): readonly Step[] =>
+    under([struck], leaseMs, [{ do: "send", attempts: [first(struck, STRUCK_REPLICA)] }, { do: "observe" }]);
+  const others = alone.filter(({ cell }) => !cell.isLethal).flatMap(one);
+  if (last === undefined) return others;
+  const waiting = lethal.slice(0, -1);
+  const still = waiting.map(
+    ({ phase, plan: { operation } }): FaultStep => ({ fault: "hang", at: { operation, phase, pass: 1 } }),
+  );
+  return [
+    ...others,
+    ...underAll(still, [
+      { do: "start", attempts: waiting.map((struck) => first(struck, STRUCK_REPLICA)) },
+      { do: "until-struck" },
+      ...one(last),
+      { do: "join" },
+    ]),
   ];
 }
 

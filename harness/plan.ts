@@ -52,16 +52,9 @@ export const NO_SLOW = {
 
 /** As many samples as a quick run takes. */
 const QUICK_SAMPLES = 2;
-const QUICK_TURNS = 4;
 
 export function isQuick({ samples }: PlanContext): boolean {
   return samples <= QUICK_SAMPLES;
-}
-
-/** A quick run plays only some of the scenarios with faults; null: this one is among them. */
-export function notItsTurn(context: PlanContext, turn: number): { readonly skip: string } | null {
-  if (!context.takesTurns || (context.seed + turn) % QUICK_TURNS === 0) return null;
-  return { skip: `a quick run plays one in ${QUICK_TURNS} of these scenarios; the seed says which` };
 }
 
 /** A longer lease is not waited for. */

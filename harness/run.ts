@@ -98,8 +98,8 @@ export async function emptyOf(directory: string, names: readonly string[]): Prom
   }
 }
 
-/** More copies of the target would need more than two cores, and what they save is waiting for leases. */
-const FAULTY_COPIES_MAX = 2;
+/** What copies save is waiting for leases; what each costs is its start, which a quick run has little of. */
+const FAULTY_COPIES_MAX = { usual: 3, quick: 2 };
 
 /** The lab of the calm copy, and those of the faulty ones. */
 class Labs implements AsyncDisposable {
@@ -120,13 +120,14 @@ async function openLabs(
   target: Target,
   scenarios: readonly Scenario[],
   secrets: readonly string[],
-  { directory, backends, signal, progress }: RunOptions,
+  { directory, backends, size, signal, progress }: RunOptions,
 ): Promise<Labs> {
   const shared = { ...backends, logs: join(directory, "logs"), secrets, signal, onStep: progress.step };
   const apart = scenarios.filter(({ faulty }) => faulty);
   const usesLinks = apart.some((scenario) => scenario.usesLinks);
   // One that the lab does not start exists once, and nothing but its clients' links can be disturbed.
-  const copies = target.file.start === undefined ? 1 : FAULTY_COPIES_MAX;
+  const copiesMax = FAULTY_COPIES_MAX[size.takesTurns ? "quick" : "usual"];
+  const copies = target.file.start === undefined ? 1 : copiesMax;
   const names = Array.from({ length: Math.min(copies, apart.length) }, (_, index) => `faulty-${index + 1}` as const);
   const opening = [Lab.open(target, { ...shared, stage: "calm", usesLinks: false })];
   for (const stage of names) {

@@ -21,6 +21,8 @@ export interface Scenario {
   readonly beside?: boolean;
   /** Has a fault that others would feel: played on the copy of the target that is there for that, one at a time. */
   readonly faulty?: boolean;
+  /** A quick run of everything plays only some of these, and the seed says which. */
+  readonly inTurn?: boolean;
   /** Some of its faults strike a link. Only for scenarios that are `faulty`. */
   readonly usesLinks?: boolean;
   plan(context: PlanContext): Plan;

@@ -16,6 +16,7 @@ const scenario: Scenario = {
     "A success is answered when it is committed: it took effect, its record says so, and whoever asks again gets it",
   exercises: ["acknowledged-effect-exists", "atomic-record-and-effect", "replay-is-identical"],
   faulty: true,
+  inTurn: true,
 
   plan({ callers, endpoints, samples }) {
     const able = endpoints.filter(({ phases }) => phases.includes(PHASE));

@@ -4,19 +4,9 @@
  * holder, or held because the processor fell silent. The requests are the same, and nobody may take them for others.
  */
 import type { FaultStep } from "../harness/fault.ts";
-import {
-  keyOf,
-  NO_SECOND_REPLICA,
-  NO_SLOW,
-  notItsTurn,
-  slowEndpoint,
-  times,
-  underAll,
-  waitableLeaseMs,
-} from "../harness/plan.ts";
+import { keyOf, NO_SECOND_REPLICA, NO_SLOW, slowEndpoint, times, underAll, waitableLeaseMs } from "../harness/plan.ts";
 import type { AttemptPlan, PlanContext, Scenario, Step } from "../harness/scenario.ts";
 
-const TURN = 18;
 /** Which replica is deployed first, and which one later. */
 const FIRST = 1;
 const LATER = 0;
@@ -36,6 +26,7 @@ const scenario: Scenario = {
     "every-key-resolves",
   ],
   faulty: true,
+  inTurn: true,
 
   plan(context) {
     if (!context.canRedeploy) {
@@ -46,8 +37,6 @@ const scenario: Scenario = {
     if (context.replicas < 2) return NO_SECOND_REPLICA;
     const leaseMs = waitableLeaseMs(context);
     if (typeof leaseMs !== "number") return leaseMs;
-    const isLeftOut = notItsTurn(context, TURN);
-    if (isLeftOut !== null) return isLeftOut;
     const { callers } = context;
     const many = (kind: string): readonly AttemptPlan[] =>
       times(KEYS, (number) => ({ operation: `${kind}-${number}`, endpoint: endpoint.name, caller: callers[0] }));

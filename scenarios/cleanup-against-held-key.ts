@@ -26,6 +26,7 @@ const scenario: Scenario = {
     "A key whose operation may have been carried out is not forgotten before it is resolved, however old it is",
   exercises: ["one-downstream-operation", "every-key-resolves"],
   beside: true,
+  inTurn: true,
 
   plan(context) {
     const endpoint = context.endpoints.find(({ isDownstream }) => isDownstream);

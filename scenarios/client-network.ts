@@ -15,6 +15,7 @@ const scenario: Scenario = {
   requirement: "A client that lost its answer gets it by asking again, and the operation took effect once",
   exercises: ["at-most-one-effect", "acknowledged-effect-exists", "every-key-resolves"],
   faulty: true,
+  inTurn: true,
   usesLinks: true,
 
   plan(context) {

@@ -8,6 +8,7 @@ const scenario: Scenario = {
   requirement: "What was answered before the database crashed is answered again after it, and not executed again",
   exercises: ["at-most-one-effect", "acknowledged-effect-exists", "once-completed-always-completed"],
   faulty: true,
+  inTurn: true,
 
   plan(context) {
     const { callers, endpoints, hasDatabase, samples } = context;

@@ -5,10 +5,9 @@
  */
 import { databaseErrorCells } from "../harness/fault-cells.ts";
 import { faultsAt } from "../harness/fault-grid.ts";
-import { notItsTurn, times } from "../harness/plan.ts";
+import { times } from "../harness/plan.ts";
 import type { AttemptPlan, PlanContext, Scenario, Step } from "../harness/scenario.ts";
 
-const TURN = 11;
 const ERRORS = ["serialization-failure", "deadlock", "statement-timeout"] as const;
 /** More than an ordinary pool has connections, on each replica. */
 const KEYS_PER_POOL = 24;
@@ -29,8 +28,6 @@ const scenario: Scenario = {
 
   plan(context) {
     if (!context.hasDatabase) return { skip: "the target does not use the lab's database (${postgres})" };
-    const isLeftOut = notItsTurn(context, TURN);
-    if (isLeftOut !== null) return isLeftOut;
     const grid = placed.plan(context);
     return [
       ...firstStatements(context),

@@ -10,6 +10,7 @@ const scenario: Scenario = {
   requirement: "A decline is the operation's answer: every retry gets it again, and nothing is tried anew",
   exercises: ["error-policy-is-kept", "one-downstream-operation", "no-blind-reexecution"],
   faulty: true,
+  inTurn: true,
 
   plan({ callers, endpoints, hasProcessor, samples }) {
     const endpoint = endpoints.find(({ isDownstream }) => isDownstream);

@@ -13,6 +13,7 @@ const scenario: Scenario = {
   requirement: "A client that hung up during the downstream call, and retries at once, causes no second one",
   exercises: ["one-downstream-operation", "no-blind-reexecution", "at-most-one-effect", "every-key-resolves"],
   faulty: true,
+  inTurn: true,
 
   plan({ callers, endpoints, hasProcessor, samples }) {
     const endpoint = endpoints.find(({ isDownstream }) => isDownstream);

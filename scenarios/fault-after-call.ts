@@ -7,5 +7,4 @@ export default faultsAt({
   phases: ["downstream-called"],
   when: "between the downstream call and its record",
   cells: localCells,
-  turn: 4,
 });

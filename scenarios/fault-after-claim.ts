@@ -7,5 +7,4 @@ export default faultsAt({
   phases: ["claimed"],
   when: "between claim and execution",
   cells: localCells,
-  turn: 1,
 });

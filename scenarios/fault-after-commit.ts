@@ -7,5 +7,4 @@ export default faultsAt({
   phases: ["committed"],
   when: "after the commit and before the answer",
   cells: localCells,
-  turn: 8,
 });

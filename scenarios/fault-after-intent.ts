@@ -7,5 +7,4 @@ export default faultsAt({
   phases: ["intent-recorded"],
   when: "between the recorded intent and the downstream call",
   cells: localCells,
-  turn: 3,
 });

@@ -7,5 +7,4 @@ export default faultsAt({
   phases: ["outcome-recorded"],
   when: "between the recorded outcome and completion",
   cells: localCells,
-  turn: 5,
 });

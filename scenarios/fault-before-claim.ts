@@ -7,5 +7,4 @@ export default faultsAt({
   phases: ["before-claim"],
   when: "before the claim",
   cells: localCells,
-  turn: 0,
 });

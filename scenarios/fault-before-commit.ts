@@ -7,5 +7,4 @@ export default faultsAt({
   phases: ["before-commit"],
   when: "before the commit",
   cells: localCells,
-  turn: 7,
 });

@@ -7,5 +7,4 @@ export default faultsAt({
   phases: ["before-completion"],
   when: "between effect and completed record",
   cells: localCells,
-  turn: 6,
 });

@@ -7,5 +7,4 @@ export default faultsAt({
   phases: ["before-effect"],
   when: "before the effect",
   cells: localCells,
-  turn: 2,
 });

@@ -7,6 +7,5 @@ export default faultsAt({
   phases: ["replaying"],
   when: "during a replay",
   cells: localCells,
-  turn: 9,
   before: (operations) => [{ do: "send", attempts: operations }],
 });

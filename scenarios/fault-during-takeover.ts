@@ -11,7 +11,6 @@ export default faultsAt({
   phases: ["taking-over"],
   when: "during a takeover",
   cells: localCells,
-  turn: 10,
   before: (operations, leaseMs) => [
     ...operations.reduceRight<readonly Step[]>(
       (steps, { operation }) => [

@@ -14,6 +14,7 @@ const scenario: Scenario = {
   requirement: "A key whose holder was killed in mid-work gets a final answer, and its operation takes effect once",
   exercises: ["at-most-one-effect", "acknowledged-effect-exists", "every-key-resolves"],
   faulty: true,
+  inTurn: true,
 
   plan(context) {
     const endpoint = slowEndpoint(context);
@@ -24,7 +25,7 @@ const scenario: Scenario = {
     if (typeof leaseMs !== "number" && context.contract.leaseMs !== "undocumented") return leaseMs;
     return [
       warmUp(context, endpoint.name),
-      ...times(Math.ceil(context.samples / 2), (kill) => oneKill(context, kill, endpoint.name, endpoint.slowMs)).flat(),
+      ...times(Math.ceil(context.samples / 3), (kill) => oneKill(context, kill, endpoint.name, endpoint.slowMs)).flat(),
     ];
   },
 };

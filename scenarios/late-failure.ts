@@ -17,6 +17,7 @@ const scenario: Scenario = {
   requirement: "A holder that lost its lease and then fails leaves the key, and its answer, to whoever took over",
   exercises: ["at-most-one-effect", "replay-is-identical", "once-completed-always-completed"],
   faulty: true,
+  inTurn: true,
 
   plan({ callers, contract: { leaseMs }, endpoints, replicas, samples }) {
     const endpoint = endpoints.find(({ phases, canFail }) => canFail && phases.includes(PHASE));

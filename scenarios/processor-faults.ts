@@ -7,4 +7,5 @@ export default faultsAt({
   phases: "anywhere",
   when: "of the processor",
   cells: processorCells,
+  isAlwaysPlayed: true,
 });

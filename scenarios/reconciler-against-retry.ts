@@ -4,10 +4,9 @@
  * reconciler has their key by then, and where it has a failpoint it outlives its lease there.
  */
 import type { FaultStep, ProcessorBehaviour } from "../harness/fault.ts";
-import { copies, notItsTurn, times, underAll, waitableLeaseMs } from "../harness/plan.ts";
+import { copies, times, underAll, waitableLeaseMs } from "../harness/plan.ts";
 import type { AttemptPlan, Scenario, Step } from "../harness/scenario.ts";
 
-const TURN = 17;
 const KEYS = 6;
 const KEYS_LATER = 2;
 const RECONCILING = "reconciling";
@@ -30,6 +29,7 @@ const scenario: Scenario = {
   requirement: "A held key that the reconciler and a client's retries come for is resolved once, by one of them",
   exercises: ["at-most-one-effect", "acknowledged-effect-exists", "one-downstream-operation", "every-key-resolves"],
   beside: true,
+  inTurn: true,
 
   plan(context) {
     const endpoint = context.endpoints.find(({ isDownstream }) => isDownstream);
@@ -38,8 +38,6 @@ const scenario: Scenario = {
     }
     const leaseMs = waitableLeaseMs(context);
     if (typeof leaseMs !== "number") return leaseMs;
-    const isLeftOut = notItsTurn(context, TURN);
-    if (isLeftOut !== null) return isLeftOut;
     const many = (kind: string, count: number): readonly AttemptPlan[] =>
       times(count, (number) => ({
         operation: `${kind}-${number}`,

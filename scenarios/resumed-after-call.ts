@@ -22,6 +22,7 @@ const scenario: Scenario = {
   requirement: "Whoever resumes an operation asks what became of its downstream call, and charges nobody twice",
   exercises: ["one-downstream-operation", "no-blind-reexecution", "at-most-one-effect", "every-key-resolves"],
   faulty: true,
+  inTurn: true,
 
   plan(context) {
     const { leaseMs } = context.contract;

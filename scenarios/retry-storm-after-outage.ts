@@ -4,10 +4,9 @@
  */
 
 import type { FaultStep } from "../harness/fault.ts";
-import { copies, isQuick, notItsTurn, slowEndpoint, times, underAll, waitableLeaseMs } from "../harness/plan.ts";
+import { copies, isQuick, slowEndpoint, times, underAll, waitableLeaseMs } from "../harness/plan.ts";
 import type { AttemptPlan, PlanContext, Scenario, Step } from "../harness/scenario.ts";
 
-const TURN = 14;
 const KEYS_IN_MID_WORK = 8;
 const KEYS_LATER = 16;
 const RETRIES_PER_KEY = 3;
@@ -20,6 +19,7 @@ const scenario: Scenario = {
   requirement: "When everybody retries at once after an outage every operation gets its answer and takes effect once",
   exercises: ["at-most-one-effect", "acknowledged-effect-exists", "every-key-resolves"],
   faulty: true,
+  inTurn: true,
   usesLinks: true,
 
   plan(context) {
@@ -31,8 +31,6 @@ const scenario: Scenario = {
     }
     const leaseMs = waitableLeaseMs(context);
     if (typeof leaseMs !== "number") return leaseMs;
-    const isLeftOut = notItsTurn(context, TURN);
-    if (isLeftOut !== null) return isLeftOut;
     const chosen = isQuick(context) ? [outages[context.seed % outages.length] ?? outages[0]] : outages;
     return chosen.flatMap((outage) => (outage === undefined ? [] : oneOutage(context, outage)));
   },

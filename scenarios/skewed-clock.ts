@@ -9,14 +9,12 @@ import {
   isQuick,
   NO_SECOND_REPLICA,
   NO_SLOW,
-  notItsTurn,
   slowEndpoint,
   times,
   waitableLeaseMs,
 } from "../harness/plan.ts";
 import type { AttemptPlan, Scenario, Step } from "../harness/scenario.ts";
 
-const TURN = 12;
 const RIGHT_REPLICA = 0;
 const WRONG_REPLICA = 1;
 const KEYS = 6;
@@ -31,6 +29,7 @@ const scenario: Scenario = {
   requirement: "A replica whose clock is a day ahead holds, takes over and forgets keys like any other",
   exercises: ["at-most-one-effect", "replay-is-identical", "once-completed-always-completed", "every-key-resolves"],
   faulty: true,
+  inTurn: true,
 
   plan(context) {
     const endpoint = slowEndpoint(context);
@@ -44,8 +43,6 @@ const scenario: Scenario = {
     if (context.replicas < 2) return NO_SECOND_REPLICA;
     const leaseMs = waitableLeaseMs(context);
     if (typeof leaseMs !== "number") return leaseMs;
-    const isLeftOut = notItsTurn(context, TURN);
-    if (isLeftOut !== null) return isLeftOut;
     const many = (kind: string): readonly AttemptPlan[] =>
       times(KEYS, (number) => ({
         operation: `${kind}-${number}`,

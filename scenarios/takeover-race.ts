@@ -8,7 +8,6 @@ import {
   isQuick,
   NO_SECOND_REPLICA,
   NO_SLOW,
-  notItsTurn,
   placesAt,
   slowEndpoint,
   times,
@@ -17,7 +16,6 @@ import {
 } from "../harness/plan.ts";
 import type { AttemptPlan, PlanContext, Scenario, Step } from "../harness/scenario.ts";
 
-const TURN = 15;
 const KEYS = 8;
 const RACERS_PER_KEY = 4;
 /** Bursts one after the other, from before the leases end until after it. */
@@ -32,13 +30,12 @@ const scenario: Scenario = {
   requirement: "Of many that come when a lease ends one takes the key over, and all get its answer",
   exercises: ["at-most-one-effect", "single-takeover", "every-key-resolves", "replay-is-identical"],
   faulty: true,
+  inTurn: true,
 
   plan(context) {
     if (context.replicas < 2) return NO_SECOND_REPLICA;
     const leaseMs = waitableLeaseMs(context);
     if (typeof leaseMs !== "number") return leaseMs;
-    const isLeftOut = notItsTurn(context, TURN);
-    if (isLeftOut !== null) return isLeftOut;
     const places = placesAt(context, ["claimed"]);
     const rounds = isQuick(context) ? 1 : 2;
     if (places.length > 0) {

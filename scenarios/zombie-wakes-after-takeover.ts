@@ -4,10 +4,9 @@
  * always nothing. The black-box version of this is `expired-lease`.
  */
 import type { FaultStep } from "../harness/fault.ts";
-import { copies, NO_SECOND_REPLICA, notItsTurn, placesAt, underAll, waitableLeaseMs } from "../harness/plan.ts";
+import { copies, NO_SECOND_REPLICA, placesAt, underAll, waitableLeaseMs } from "../harness/plan.ts";
 import type { AttemptPlan, Scenario } from "../harness/scenario.ts";
 
-const TURN = 16;
 /** Before anything was done, before and after the call, and with everything done but the commit. */
 const PHASES = ["claimed", "intent-recorded", "downstream-called", "before-commit"];
 const FROZEN_REPLICA = 0;
@@ -25,6 +24,7 @@ const scenario: Scenario = {
   requirement: "Whatever a holder was about to do when it lost its key, it does nothing of it when it wakes up",
   exercises: ["zombie-is-fenced", "single-takeover", "at-most-one-effect", "every-key-resolves"],
   faulty: true,
+  inTurn: true,
 
   plan(context) {
     const places = placesAt(context, PHASES);
@@ -35,8 +35,6 @@ const scenario: Scenario = {
     if (context.replicas < 2) return NO_SECOND_REPLICA;
     const leaseMs = waitableLeaseMs(context);
     if (typeof leaseMs !== "number") return leaseMs;
-    const isLeftOut = notItsTurn(context, TURN);
-    if (isLeftOut !== null) return isLeftOut;
     const struck = places.map(({ endpoint, phase }) => ({
       phase,
       plan: {
