@@ -17,8 +17,6 @@ export interface PhaseFaults {
   readonly when: string;
   readonly cells: readonly Cell[];
   readonly usesLinks?: boolean;
-  /** Also in quick runs, where the others take turns. */
-  readonly isAlwaysPlayed?: boolean;
   /** So quickly struck that all phases of an operation are played together. Default: one phase after the other. */
   readonly together?: boolean;
   /** What brings the operations so far that their next attempt passes the phase. Default: nothing. */
@@ -38,14 +36,14 @@ const QUICK_CELLS = 2;
 const EXERCISES: readonly InvariantId[] = ["at-most-one-effect", "acknowledged-effect-exists", "every-key-resolves"];
 
 export function faultsAt(faults: PhaseFaults): Scenario {
-  const { id, when, usesLinks = false, isAlwaysPlayed = false } = faults;
+  const { id, when, usesLinks = false } = faults;
   return {
     id,
     title: `Faults ${when}`,
     requirement: `Whatever fails ${when}, a client that retries reaches a final answer, and the operation took effect once`,
     exercises: EXERCISES,
     faulty: true,
-    inTurn: !isAlwaysPlayed,
+    inTurn: true,
     ...(usesLinks ? { usesLinks } : {}),
     plan: (context) => planOf(context, faults),
   };

@@ -7,5 +7,4 @@ export default faultsAt({
   phases: "anywhere",
   when: "of the processor",
   cells: processorCells,
-  isAlwaysPlayed: true,
 });
