@@ -24,7 +24,7 @@ const scenario: Scenario = {
   title: "Cleanup against a held key",
   requirement:
     "A key whose operation may have been carried out is not forgotten before it is resolved, however old it is",
-  exercises: ["one-downstream-operation", "every-key-resolves"],
+  exercises: ["every-key-resolves"],
   beside: true,
   inTurn: true,
 

@@ -81,7 +81,7 @@ export class BooksProbe {
       if (isFailing || leftMs < READ_MS_MIN) return before;
       await sleep(QUIET_MS, undefined, { signal: this.#options.signal });
       const now = await this.read(leftMs);
-      if (isEqual(now, before)) return { ...now, quiet: true };
+      if (isEqual(now, before, this.#options.file.records?.completed ?? [])) return { ...now, quiet: true };
       if (now.failure === null) failingSince = performance.now();
       before = now;
     }
@@ -185,8 +185,13 @@ function checked(name: BookName, { columns, rows }: Reading): readonly Row[] {
   return rows;
 }
 
-/** Without an order of its own a database may give the same rows in another one. */
-function isEqual(one: Books, other: Books): boolean {
+/**
+ * Without an order of its own a database may give the same rows in another one. Records that are completed may
+ * be cleaned away as their retention ends: nobody is at work on them.
+ */
+function isEqual(one: Books, other: Books, completed: readonly string[]): boolean {
+  const unfinished = ({ records }: Books): readonly KeyRecord[] | null =>
+    records?.filter(({ state }) => !completed.includes(state)) ?? null;
   const sorted = (rows: readonly unknown[] | null): readonly string[] =>
     (rows ?? []).map((row) => JSON.stringify(row)).sort();
   const same = (some: readonly unknown[] | null, others: readonly unknown[] | null): boolean =>
@@ -195,7 +200,7 @@ function isEqual(one: Books, other: Books): boolean {
     one.failure === null &&
     other.failure === null &&
     same(one.effects, other.effects) &&
-    same(one.records, other.records) &&
+    same(unfinished(one), unfinished(other)) &&
     same(one.account?.calls ?? null, other.account?.calls ?? null)
   );
 }
