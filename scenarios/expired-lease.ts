@@ -7,9 +7,9 @@ import type { AttemptPlan, PlanContext, Scenario, Step } from "../harness/scenar
 
 const PAUSED_REPLICA = 0;
 const OTHER_REPLICA = 1;
-/** A pause takes as long as the lease, so each is used for many keys. */
 /** A process that has just started may not have claimed yet when the first one strikes. */
 const PAUSES_MIN = 2;
+/** A pause takes as long as the lease, so each is used for many keys. */
 const KEYS_PER_PAUSE = 8;
 const RACERS_PER_KEY = 5;
 /** Time for a zombie to finish what it can still finish. */
