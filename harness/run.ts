@@ -12,6 +12,7 @@ import type { Invariant } from "./invariant.ts";
 import { Journal, readHistory } from "./journal.ts";
 import { type Judgement, judge } from "./judge.ts";
 import { type Backends, urlOf } from "./lab/backend.ts";
+import { ClusterTemplate } from "./lab/cluster-template.ts";
 import { Lab, type RunningTarget } from "./lab/lab.ts";
 import type { RunSize } from "./plan-context.ts";
 import { BooksProbe } from "./probes/books.ts";
@@ -122,7 +123,14 @@ async function openLabs(
   secrets: readonly string[],
   { directory, backends, size, signal, progress }: RunOptions,
 ): Promise<Labs> {
-  const shared = { ...backends, logs: join(directory, "logs"), secrets, signal, onStep: progress.step };
+  const shared = {
+    ...backends,
+    template: new ClusterTemplate(),
+    logs: join(directory, "logs"),
+    secrets,
+    signal,
+    onStep: progress.step,
+  };
   const apart = scenarios.filter(({ faulty }) => faulty);
   const usesLinks = apart.some((scenario) => scenario.usesLinks);
   // One that the lab does not start exists once, and nothing but its clients' links can be disturbed.

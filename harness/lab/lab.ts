@@ -11,6 +11,7 @@ import type { LinkState } from "../scenario.ts";
 import { passwordIn } from "../secrets.ts";
 import type { Target, TargetFile } from "../target.ts";
 import type { Backend, Backends } from "./backend.ts";
+import type { ClusterTemplate } from "./cluster-template.ts";
 import { databasePowers } from "./database-faults.ts";
 import { endOf } from "./ended.ts";
 import { Failpoints } from "./failpoints.ts";
@@ -31,6 +32,8 @@ export interface LabOptions extends Partial<Backends> {
   readonly usesLinks: boolean;
   /** The database keeps what it commits, as in production, and counts statements; a second start is made, if the file has one. */
   readonly isBench?: boolean;
+  /** Shared by the labs of one run. */
+  readonly template?: ClusterTemplate;
   /** Where the logs of everything started are kept. */
   readonly logs: string;
   readonly secrets: readonly string[];

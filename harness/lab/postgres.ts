@@ -13,6 +13,7 @@ import pg from "pg";
 import { Failure, messageOf } from "../fail.ts";
 import { unlessAborted } from "./abort.ts";
 import { type Backend, EMBEDDED } from "./backend.ts";
+import type { ClusterTemplate } from "./cluster-template.ts";
 import { endOf } from "./ended.ts";
 import { type Keeper, type KeptProcess, lastLines, ownEnvironment } from "./keeper.ts";
 import { freePort, isPortTaken, START_TRIES } from "./port.ts";
@@ -41,6 +42,8 @@ export interface ServiceOptions {
   readonly secrets: readonly string[];
   readonly signal: AbortSignal;
   readonly database?: Backend;
+  /** Shared by the embedded servers of one run. */
+  readonly template?: ClusterTemplate;
   /** For a bench: it keeps what it commits, and counts statements. */
   readonly isBench?: boolean;
 }
@@ -49,6 +52,7 @@ interface Cluster {
   readonly data: string;
   readonly log: string;
   run(file: "initdb" | "postgres", args: readonly string[]): Promise<KeptProcess>;
+  copy(from: string, to: string): Promise<KeptProcess>;
 }
 
 /** `fsync` is off: only a crash of the operating system needs it, and the cluster does not outlive the run. */
@@ -89,7 +93,8 @@ function settingsFor({ isBench = false }: ServiceOptions): Readonly<Record<strin
 async function embeddedPostgres(keeper: Keeper, logs: string, options: ServiceOptions): Promise<Postgres> {
   const { secrets, signal } = options;
   const cluster = await unlessAborted(signal, prepareCluster(keeper, logs, secrets));
-  await initialise(cluster, signal);
+  const initialised = (): Promise<void> => initialise(cluster, signal);
+  await unlessAborted(signal, options.template?.fill({ ...cluster, initialise: initialised }) ?? initialised());
   const settings = asArguments({ ...EMBEDDED_SETTINGS, ...settingsFor(options) });
   for (let tries = 1; ; tries += 1) {
     const port = await freePort();
@@ -112,21 +117,23 @@ async function prepareCluster(keeper: Keeper, logs: string, secrets: readonly st
   const directory = await keeper.makeDirectory("idemproof-postgres-", owner);
   const native = await postgresBinaries(directory, owner);
   const log = join(logs, "postgres.log");
+  const start = (file: string, args: readonly string[]): Promise<KeptProcess> =>
+    keeper.start({
+      file,
+      args,
+      env: { ...ownEnvironment(), LC_ALL: "C" },
+      directory,
+      log,
+      secrets,
+      // Immediate shutdown: the cluster is thrown away, its shared memory must not be left.
+      stopSignal: "SIGQUIT",
+      owner,
+    });
   return {
     data: join(directory, "data"),
     log,
-    run: (file, args) =>
-      keeper.start({
-        file: join(native, "bin", file),
-        args,
-        env: { ...ownEnvironment(), LC_ALL: "C" },
-        directory,
-        log,
-        secrets,
-        // Immediate shutdown: the cluster is thrown away, its shared memory must not be left.
-        stopSignal: "SIGQUIT",
-        owner,
-      }),
+    run: (file, args) => start(join(native, "bin", file), args),
+    copy: (from, to) => start("cp", ["-a", from, to]),
   };
 }
 
