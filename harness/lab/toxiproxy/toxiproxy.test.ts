@@ -363,5 +363,6 @@ test("a server logs no connections, and is gone when its keeper ends", async () 
   await own[Symbol.asyncDispose]();
   expect(await accepts(link.port)).toBe(false);
   expect(await accepts(Number(new URL(url).port))).toBe(false);
-  expect(await readFile(join(machine.logs, "toxiproxy-cached.log"), "utf8")).toBe("");
+  // A connection that its end has cut may be an error to it.
+  expect(await readFile(join(machine.logs, "toxiproxy-cached.log"), "utf8")).not.toMatch(/Accepted|Starting|Started/);
 });
