@@ -7,6 +7,8 @@ import type { KillMatrix } from "../zoo.ts";
 import { zooTargets } from "./targets.ts";
 
 const zoo = await zooTargets();
+/** One of a race, one of a lease, one of a processor. CI runs them all: `idemproof zoo --quick`. */
+const SOME = ["check-then-act", "takeover-without-fencing", "release-on-timeout"];
 let directory = "";
 
 beforeAll(async () => {
@@ -15,17 +17,25 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-/** One run of the whole zoo, since each run of the reference costs as much as one of a broken target. */
+/** One run of all of them, since each has the reference beside it. */
 let matrix: KillMatrix;
 
 beforeAll(async () => {
-  const { stdout, stderr } = await idemproof(["zoo", "--quick", "--json", "--report-dir", directory]);
+  const { stdout, stderr } = await idemproof([
+    "zoo",
+    "--quick",
+    "--json",
+    "--target",
+    SOME.join(","),
+    "--report-dir",
+    directory,
+  ]);
   expect(stdout, stderr).not.toBe("");
   matrix = JSON.parse(stdout) as KillMatrix;
 }, 900_000);
 
 describe("the harness can see", () => {
-  test.each(zoo.map(({ id }) => id))("%s is caught by what it declares and by nothing else", (id) => {
+  test.each(SOME)("%s is caught by what it declares and by nothing else", (id) => {
     expect(matrix.targets.find((target) => target.id === id)).toMatchObject({
       caught: true,
       missed: [],
