@@ -18,7 +18,9 @@ import type { ServiceOptions } from "./postgres.ts";
 
 const IMAGE = "ghcr.io/shopify/toxiproxy:2.12.0";
 const VARIABLE = "IDEMPROOF_TOXIPROXY_IMAGE";
-const READY_MS = 5_000;
+const READY_MS = 20_000;
+/** One look at it. */
+const LOOK_MS = 1_000;
 const BETWEEN_LOOKS_MS = 25;
 
 /** The URL of its API. Links that are made listen on this machine's loopback. */
@@ -43,7 +45,7 @@ async function isReady(port: number, process: KeptProcess, signal: AbortSignal):
   const request = { method: "GET", path: "/version", headers: {}, body: "" };
   const end = performance.now() + READY_MS;
   while (process.exit === null && performance.now() < end) {
-    const outcome = await sendOnce(new URL(`http://127.0.0.1:${port}`), request, { timeoutMs: READY_MS, signal });
+    const outcome = await sendOnce(new URL(`http://127.0.0.1:${port}`), request, { timeoutMs: LOOK_MS, signal });
     if (outcome.kind === "responded" && outcome.status === 200) return true;
     await sleep(BETWEEN_LOOKS_MS, undefined, { signal });
   }
