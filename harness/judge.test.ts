@@ -204,6 +204,13 @@ describe("a pass is taken back by what the run did not do", () => {
     expect(judge(historyOf(events), passing)).toMatchObject({ result: "inconclusive", reasons: [reason] });
   });
 
+  test("a violation is none to be sure of when the lab gave way, and is one when the target did", () => {
+    const ending = (how: "failed" | "target-lost") =>
+      [...whole().slice(0, -1), { type: "ended", at: 9, ending: how, message: "PostgreSQL ended" } as const] as const;
+    expect(judge(historyOf(ending("failed")), [fixed(verdicts.fail)]).result).toBe("inconclusive");
+    expect(judge(historyOf(ending("target-lost")), [fixed(verdicts.fail)]).result).toBe("fail");
+  });
+
   test("no ending", () => {
     const judgement = judge(historyOf(whole().slice(0, -1)), passing);
     expect(judgement).toMatchObject({ result: "inconclusive", reasons: ["the history ends before the run does"] });

@@ -60,8 +60,8 @@ export function judge(history: RunHistory, invariants: readonly Invariant[]): Ju
   const result = combine(reasons.length > 0 ? [...results, "inconclusive"] : results);
   return {
     history,
-    // With evidence missing in the middle, a violation may only seem to be one.
-    result: result === "fail" && history.hasGaps ? "inconclusive" : result,
+    // With evidence missing in the middle, or when the lab itself gave way, a violation may only seem to be one.
+    result: result === "fail" && (history.hasGaps || history.ending === "failed") ? "inconclusive" : result,
     reasons,
     scenarios,
     invariants: invariants.map((invariant) => overall(invariant, scenarios)),

@@ -83,10 +83,10 @@ class Player {
         }
         return;
       case "start":
-        if (step.until === "final") this.#started.push(...step.attempts.map((plan) => this.#persist(plan)));
+        if (step.until === "final") for (const plan of step.attempts) this.#start(this.#persist(plan));
         else {
           const built = step.attempts.map((plan) => this.#builder.build(plan));
-          this.#started.push(this.#fire(built, "none"));
+          this.#start(this.#fire(built, "none"));
         }
         return;
       case "join":
@@ -199,7 +199,15 @@ class Player {
     else this.#lostWeight += outcome.kind === "indeterminate" && outcome.reason === "timeout" ? TIMEOUT_WEIGHT : 1;
   }
 
+  /** Whoever joins it hears of its failure; before that it must not end the process. */
+  #start(work: Promise<unknown>): void {
+    work.catch(() => undefined);
+    this.#started.push(work);
+  }
+
   #checkTarget(): void {
+    const labEnded = this.#stage.running.labEnded();
+    if (labEnded !== null) throw new Failure("unavailable", labEnded);
     const ended = this.#stage.running.ended();
     if (ended !== null) throw new Failure("target-lost", ended);
     if (this.#lostWeight >= LOST_WEIGHT) {

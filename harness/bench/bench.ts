@@ -342,7 +342,7 @@ async function underLoad(
     if (atMs - told < PROGRESS_MS) return;
     told = atMs;
     for (const { stage } of entries) {
-      const ended = stage.running.ended();
+      const ended = stage.running.labEnded() ?? stage.running.ended();
       if (ended !== null) throw new Failure("target-lost", ended);
     }
     const left = Math.ceil((lastMs - atMs) / 1000);

@@ -58,8 +58,10 @@ export interface RunningTarget {
   readonly failpoints: Failpoints | null;
   readonly links: Readonly<Record<LinkName, LinkState>>;
   readonly powers: Powers;
-  /** Says which of what the lab started has ended, or null while all run. */
+  /** Says which replica has ended, or null while all run. Null always where the harness did not start them. */
   readonly ended: () => string | null;
+  /** The same of what the lab started beside the target: that is no doing of the target's. */
+  readonly labEnded: () => string | null;
 }
 
 /** One replica, and one of the second start, that reach the database by way of a counter. They run until `end`. */
@@ -119,9 +121,9 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
   const { file } = target;
   const services = await startServices(keeper, file, options);
   options.signal.throwIfAborted();
-  const { ended } = services;
+  const { ended: labEnded } = services;
   if (file.start === undefined) {
-    return withLinks({ ...alreadyRunning(file), postgres: services.postgres?.url ?? null, ended }, services);
+    return withLinks({ ...alreadyRunning(file), postgres: services.postgres?.url ?? null, labEnded }, services);
   }
   options.onStep(`starting ${file.start.replicas} replica(s) of ${file.name}`);
   const ways = await waysOf(services, file.start.replicas);
@@ -151,7 +153,8 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
     powers: powersOver(replicas, services, file.start.redeploy?.env ?? null),
     baselineUrls: baseline.map(({ url }) => url),
     counted: options.isBench ? await startCounted(keeper, file.start, shared, services, options) : null,
-    ended: () => endedReplica(replicas) ?? endedReplica(baseline) ?? services.ended(),
+    ended: () => endedReplica(replicas) ?? endedReplica(baseline),
+    labEnded,
   };
   return withLinks(running, services);
 }
@@ -314,6 +317,7 @@ function alreadyRunning(file: TargetFile): RunningTarget {
     links: { client: "absent", database: "absent", processor: "absent" },
     powers: {},
     ended: () => null,
+    labEnded: () => null,
   };
 }
 

@@ -79,6 +79,7 @@ function runningOf({ file }: Target): RunningTarget {
     clientLinks: [],
     links: { client: "absent", database: "absent", processor: "absent" },
     ended: () => null,
+    labEnded: () => null,
   };
 }
 
