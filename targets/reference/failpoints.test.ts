@@ -62,6 +62,18 @@ describe("a failure at a phase boundary", () => {
     expect(await lab.booksOf(key)).toEqual(ONCE);
   });
 
+  test("after the commit asks nobody to free the key", async () => {
+    const freed: string[] = [];
+    await using service = await lab.open({ steps: { fail: async (_pool, { key }) => void freed.push(key) } });
+    for (const path of ["/orders", "/charges"]) {
+      const key = randomUUID();
+      lab.failpoints.strike(key, "committed", () => ({ do: "throw" }));
+      expect((await service.send({ ...watched(key), path })).status).toBe(500);
+      expect(await service.send({ ...watched(key), path })).toMatchObject({ status: 201, isReplay: true });
+    }
+    expect(freed).toEqual([]);
+  });
+
   test("before the claim leaves nothing, during a replay everything", async () => {
     const key = randomUUID();
     lab.failpoints.strike(key, "before-claim", () => ({ do: "throw" }));

@@ -145,6 +145,16 @@ describe("a key whose outcome is open", () => {
     }
   });
 
+  test("is taken from nobody whose lease lasts, not even by the statement itself", async () => {
+    const identity = { scope: "test", key: randomUUID() };
+    const durations = { leaseMs: 60_000, retentionMs: 60_000 };
+    const held = await claimKey(lab.one.pool, identity, "hash", durations);
+    if (!held.won) throw new Error("nobody else claims this key");
+    expect(await takeOver(lab.one.pool, identity, held.claim, "hash", durations)).toBeNull();
+    await recordIntent(lab.one.pool, held.claim, { downstreamKey: "k", caller: "alice", fields: {} }, 60_000);
+    expect(await takeOver(lab.one.pool, identity, held.claim, "hash", durations)).toBeNull();
+  });
+
   test("is held, and its client told to come back, even when nobody can say how long the lease is", async () => {
     const hold = async () => {
       throw new Error("no database");
