@@ -112,7 +112,7 @@ export IDEMPROOF_TOXIPROXY_IMAGE=idemproof-ci/toxiproxy:2.12.0
 # Inside a container testcontainers looks for published ports at the gateway, where this engine publishes none.
 [ ! -e /.dockerenv ] || export TESTCONTAINERS_HOST_OVERRIDE=127.0.0.1
 
-step "container backends" npx vitest run dist/harness/lab/containers.test.js
+step "container backends" npx vitest run --retry=2 dist/harness/lab/containers.test.js
 step "run --database container" container_run
 step "docker-compose.yml" composed_run
 compose down --volumes >/dev/null 2>&1

@@ -33,7 +33,8 @@ export async function toxiproxyInContainer(keeper: Keeper, logs: string, options
     const { port, process } = await startContainer(keeper, logs, { ...common, run }, options);
     if (await isReady(port, process, options.signal)) return `http://127.0.0.1:${port}`;
     const lines = await lastLines(log);
-    if (tries < START_TRIES && isPortTaken(lines)) continue;
+    // An engine that is busy may also end a container that it has just started.
+    if (tries < START_TRIES && (isPortTaken(lines) || process.exit !== null)) continue;
     throw new Failure(
       "not-ready",
       `--toxiproxy container: found nothing that answers at 127.0.0.1:${port}, expected Toxiproxy's API there: the engine must give containers the network of this machine (Docker Desktop: Settings, Resources, Network, Enable host networking), or leave --toxiproxy out; its last lines:\n${lines}`,
