@@ -50,7 +50,7 @@ export async function playAll(
 }
 
 /** A quick run plays one in so many of the scenarios that take turns. */
-const QUICK_TURNS = 12;
+const QUICK_TURNS = 24;
 
 function isItsTurn(all: readonly Scenario[], scenario: Scenario, { seed, takesTurns }: RunSize): boolean {
   if (!takesTurns || !scenario.inTurn) return true;

@@ -100,7 +100,7 @@ export async function emptyOf(directory: string, names: readonly string[]): Prom
 }
 
 /** What copies save is waiting for leases; what each costs is its start, which a quick run has little of. */
-const FAULTY_COPIES_MAX = { usual: 3, quick: 2 };
+const FAULTY_COPIES_MAX = { usual: 3, quick: 1 };
 
 /** The lab of the calm copy, and those of the faulty ones. */
 class Labs implements AsyncDisposable {
