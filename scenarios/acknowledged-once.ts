@@ -2,7 +2,8 @@
  * Something fails at the end of the transaction. One client that has its success does not come back to check,
  * another one asks again.
  */
-import { times } from "../harness/plan.ts";
+import type { FaultStep } from "../harness/fault.ts";
+import { times, underAll } from "../harness/plan.ts";
 import type { AttemptPlan, Scenario, Step } from "../harness/scenario.ts";
 
 const PHASE = "before-commit";
@@ -47,10 +48,8 @@ const scenario: Scenario = {
 /** The books are read at once: when a lease has passed since, whoever took over could be at work. */
 function struckAndRead(plain: readonly AttemptPlan[]): readonly Step[] {
   return [
-    ...plain.reduceRight<readonly Step[]>(
-      (steps, { operation }) => [
-        { do: "during", fault: { fault: "throw", at: { operation, phase: PHASE, pass: 1 } }, steps },
-      ],
+    ...underAll(
+      plain.map(({ operation }): FaultStep => ({ fault: "throw", at: { operation, phase: PHASE, pass: 1 } })),
       [{ do: "persist", attempts: plain }],
     ),
     { do: "observe" },

@@ -1,6 +1,7 @@
 /** The processor declines, and the client asks again. */
-import { times } from "../harness/plan.ts";
-import type { AttemptPlan, Scenario, Step } from "../harness/scenario.ts";
+import type { FaultStep } from "../harness/fault.ts";
+import { times, underAll } from "../harness/plan.ts";
+import type { AttemptPlan, Scenario } from "../harness/scenario.ts";
 
 const REPLICA = 0;
 
@@ -22,10 +23,8 @@ const scenario: Scenario = {
     );
     const first = plain.map((plan) => ({ ...plan, replica: REPLICA }));
     return [
-      ...plain.reduceRight<readonly Step[]>(
-        (steps, { operation }) => [
-          { do: "during", fault: { fault: "processor", operation, behaviours: [{ do: "decline" }] }, steps },
-        ],
+      ...underAll(
+        plain.map(({ operation }): FaultStep => ({ fault: "processor", operation, behaviours: [{ do: "decline" }] })),
         [{ do: "start", attempts: first }, { do: "join" }],
       ),
       { do: "persist", attempts: first },

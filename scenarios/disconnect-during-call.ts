@@ -1,6 +1,7 @@
 /** The client hangs up while the processor is at work on its charge, and retries at once. */
-import { times } from "../harness/plan.ts";
-import type { AttemptPlan, Scenario, Step } from "../harness/scenario.ts";
+import type { FaultStep } from "../harness/fault.ts";
+import { times, underAll } from "../harness/plan.ts";
+import type { AttemptPlan, Scenario } from "../harness/scenario.ts";
 
 /** The processor takes so long; less than what callers of one usually grant it. */
 const CALL_MS = 250;
@@ -24,14 +25,10 @@ const scenario: Scenario = {
       (sample): AttemptPlan => ({ operation: `s${sample}`, endpoint: endpoint.name, caller: callers[0] }),
     );
     return [
-      ...plain.reduceRight<readonly Step[]>(
-        (steps, { operation }) => [
-          {
-            do: "during",
-            fault: { fault: "processor", operation, behaviours: [{ do: "late", ms: CALL_MS }] },
-            steps,
-          },
-        ],
+      ...underAll(
+        plain.map(
+          ({ operation }): FaultStep => ({ fault: "processor", operation, behaviours: [{ do: "late", ms: CALL_MS }] }),
+        ),
         [
           { do: "start", attempts: plain.map((plan) => ({ ...plan, abortAfterMs: PATIENCE_MS })) },
           { do: "join" },

@@ -1,9 +1,9 @@
 /** A holder outlives its lease, another attempt finishes its operation, and only then the old holder fails. */
-import { times } from "../harness/plan.ts";
+import type { FaultStep } from "../harness/fault.ts";
+import { NO_SECOND_REPLICA, times, underAll, waitableLeaseMs } from "../harness/plan.ts";
 import type { AttemptPlan, Scenario, Step } from "../harness/scenario.ts";
 
 const PHASE = "claimed";
-const LEASE_MS_MAX = 10_000;
 const HOLDER_REPLICA = 0;
 const OTHER_REPLICA = 1;
 /** The lease is certainly over. */
@@ -19,14 +19,15 @@ const scenario: Scenario = {
   faulty: true,
   inTurn: true,
 
-  plan({ callers, contract: { leaseMs }, endpoints, replicas, samples }) {
+  plan(context) {
+    const { callers, endpoints, replicas, samples } = context;
     const endpoint = endpoints.find(({ phases, canFail }) => canFail && phases.includes(PHASE));
     if (endpoint === undefined) {
       return { skip: `no operation can fail (operations.<name>.fails) and has a failpoint ${PHASE} (failpoints)` };
     }
-    if (replicas < 2) return { skip: "a takeover needs a second replica (start.replicas)" };
-    if (leaseMs === "undocumented") return { skip: "the contract leaves the lease undocumented" };
-    if (leaseMs > LEASE_MS_MAX) return { skip: `a lease of more than ${LEASE_MS_MAX} ms is not waited for` };
+    if (replicas < 2) return NO_SECOND_REPLICA;
+    const leaseMs = waitableLeaseMs(context);
+    if (typeof leaseMs !== "number") return leaseMs;
     const plain = times(
       samples,
       (sample): AttemptPlan => ({ operation: `s${sample}`, endpoint: endpoint.name, caller: callers[0] }),
@@ -38,14 +39,14 @@ const scenario: Scenario = {
       { do: "join" },
     ];
     return [
-      ...plain.reduceRight<readonly Step[]>(
-        (inner, { operation }) => [
-          {
-            do: "during",
-            fault: { fault: "delay", ms: leaseMs + BEYOND_LEASE_MS, at: { operation, phase: PHASE, pass: 1 } },
-            steps: inner,
-          },
-        ],
+      ...underAll(
+        plain.map(
+          ({ operation }): FaultStep => ({
+            fault: "delay",
+            ms: leaseMs + BEYOND_LEASE_MS,
+            at: { operation, phase: PHASE, pass: 1 },
+          }),
+        ),
         steps,
       ),
       { do: "persist", attempts: plain },

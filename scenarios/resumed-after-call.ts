@@ -2,12 +2,12 @@
  * The processor was called, nobody wrote down what it said, and it is the client's own retry that resumes the
  * operation: the target's reconciler, if it has one, is kept at another key for as long as that takes.
  */
-import { times } from "../harness/plan.ts";
+import type { FaultStep } from "../harness/fault.ts";
+import { times, underAll, waitableLeaseMs } from "../harness/plan.ts";
 import type { AttemptPlan, PlanContext, Scenario, Step } from "../harness/scenario.ts";
 
 const PHASE = "downstream-called";
 const RECONCILING = "reconciling";
-const LEASE_MS_MAX = 10_000;
 /** Long enough for the attempt to reach the failpoint at which it then stays. */
 const HOLDER_MS = 400;
 /** After a lease a reconciler comes by within this time. */
@@ -25,13 +25,12 @@ const scenario: Scenario = {
   inTurn: true,
 
   plan(context) {
-    const { leaseMs } = context.contract;
     const endpoint = context.endpoints.find(({ phases }) => phases.includes(PHASE));
     if (endpoint === undefined) {
       return { skip: `no operation has a failpoint ${PHASE} (operations.<name>.failpoints in the target file)` };
     }
-    if (leaseMs === "undocumented") return { skip: "the contract leaves the lease undocumented" };
-    if (leaseMs > LEASE_MS_MAX) return { skip: `a lease of more than ${LEASE_MS_MAX} ms is not waited for` };
+    const leaseMs = waitableLeaseMs(context);
+    if (typeof leaseMs !== "number") return leaseMs;
     const named = (operation: string): AttemptPlan => ({
       operation,
       endpoint: endpoint.name,
@@ -50,10 +49,8 @@ const scenario: Scenario = {
 
 /** Each operation's first attempt fails when the processor has answered. */
 function interrupted(plain: readonly AttemptPlan[], steps: readonly Step[]): readonly Step[] {
-  return plain.reduceRight<readonly Step[]>(
-    (inner, { operation }) => [
-      { do: "during", fault: { fault: "throw", at: { operation, phase: PHASE, pass: 1 } }, steps: inner },
-    ],
+  return underAll(
+    plain.map(({ operation }): FaultStep => ({ fault: "throw", at: { operation, phase: PHASE, pass: 1 } })),
     steps,
   );
 }

@@ -1,5 +1,7 @@
 /** Ports on loopback. */
 import { createConnection, createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { KeptProcess } from "./keeper.ts";
 
 /** A free one. Another process may take it before it is used; who starts something tries again then. */
 export function freePort(): Promise<number> {
@@ -35,4 +37,22 @@ export function accepts(port: number, host = "127.0.0.1"): Promise<boolean> {
     socket.once("timeout", () => settle(false));
     socket.once("error", () => settle(false));
   });
+}
+
+const BETWEEN_LOOKS_MS = 20;
+
+/** Waits until the process listens there. False: it has ended, or does not within `withinMs`. */
+export async function isListening(
+  process: KeptProcess,
+  port: number,
+  withinMs: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const end = performance.now() + withinMs;
+  while (process.exit === null && performance.now() < end) {
+    // The answer may have come from another process that had the port first.
+    if (await accepts(port)) return process.exit === null;
+    await sleep(BETWEEN_LOOKS_MS, undefined, { signal });
+  }
+  return false;
 }

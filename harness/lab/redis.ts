@@ -1,11 +1,10 @@
 /** Redis for targets that name it: a URL, a binary on PATH, a container; else unavailable, in clear words. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { Failure } from "../fail.ts";
 import { type Keeper, type KeptProcess, lastLines, ownEnvironment } from "./keeper.ts";
-import { accepts, freePort, isPortTaken, START_TRIES } from "./port.ts";
+import { accepts, freePort, isListening, isPortTaken, START_TRIES } from "./port.ts";
 import type { ServiceOptions } from "./postgres.ts";
 
 const READY_MS = 10_000;
@@ -20,7 +19,7 @@ export async function startRedis(keeper: Keeper, logs: string, options: ServiceO
   for (let tries = 1; ; tries += 1) {
     const port = await freePort();
     const started = await startProcess(keeper, port, log, options);
-    if (await isReady(started, port, options.signal)) return `redis://127.0.0.1:${port}`;
+    if (await isListening(started, port, READY_MS, options.signal)) return `redis://127.0.0.1:${port}`;
     const lines = await lastLines(log);
     if (tries < START_TRIES && isPortTaken(lines)) continue;
     throw new Failure("not-ready", `Redis does not come up; its last lines:\n${lines}`);
@@ -35,15 +34,6 @@ async function givenRedis(url: string): Promise<string> {
   const { hostname, port } = new URL(url);
   if (await accepts(Number(port || 6379), hostname.replace(/^\[|\]$/g, ""))) return url;
   throw new Failure("not-ready", `${VARIABLE}: nothing accepts connections at ${hostname}:${port || 6379}`);
-}
-
-async function isReady(started: KeptProcess, port: number, signal: AbortSignal): Promise<boolean> {
-  const end = performance.now() + READY_MS;
-  while (started.exit === null && performance.now() < end) {
-    if (await accepts(port)) return started.exit === null;
-    await sleep(20, undefined, { signal });
-  }
-  return false;
 }
 
 async function startProcess(

@@ -1,13 +1,12 @@
 /** The lab's processor: started with the run, told how to treat single operations, asked for its account. */
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import type { Account } from "../../account.ts";
 import { Failure } from "../../fail.ts";
 import { endOf } from "../ended.ts";
 import { type Keeper, type KeptProcess, lastLines, ownEnvironment } from "../keeper.ts";
-import { accepts, freePort, isPortTaken, START_TRIES } from "../port.ts";
+import { freePort, isListening, isPortTaken, START_TRIES } from "../port.ts";
 import type { ServiceOptions } from "../postgres.ts";
 import type { Behaviour, CarriedOut, Instruction } from "./instruction.ts";
 import type { ProcessorOptions } from "./processor-server.ts";
@@ -68,7 +67,7 @@ export class Processor {
         secrets,
         stopSignal: "SIGTERM",
       });
-      if (await isReady(started, port, signal)) return new Processor(`http://127.0.0.1:${port}`, started);
+      if (await isListening(started, port, READY_MS, signal)) return new Processor(`http://127.0.0.1:${port}`, started);
       const lines = await lastLines(log);
       if (tries < START_TRIES && isPortTaken(lines)) continue;
       throw new Failure("not-ready", `the processor does not come up; its last lines:\n${lines}`);
@@ -95,13 +94,4 @@ export class Processor {
     if (!response.ok) throw new Error(`the processor answered ${response.status} to ${path}`);
     return response.json();
   }
-}
-
-async function isReady(started: KeptProcess, port: number, signal: AbortSignal): Promise<boolean> {
-  const end = performance.now() + READY_MS;
-  while (started.exit === null && performance.now() < end) {
-    if (await accepts(port)) return started.exit === null;
-    await sleep(20, undefined, { signal });
-  }
-  return false;
 }

@@ -1,7 +1,9 @@
 /** Starts a Toxiproxy server on loopback and waits until it answers. */
+
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../fail.ts";
+import { endOf } from "../ended.ts";
 import { type Keeper, type KeptProcess, lastLines } from "../keeper.ts";
 import { freePort, isPortTaken, START_TRIES } from "../port.ts";
 import { versionAt } from "./client.ts";
@@ -74,10 +76,6 @@ function serverOf(started: KeptProcess, port: number, origin: string): Toxiproxy
     listenHost: "127.0.0.1",
     host: "127.0.0.1",
     origin,
-    ended: () => {
-      if (started.exit === null) return null;
-      const { signal, code } = started.exit;
-      return `Toxiproxy ended with ${signal ?? `exit code ${code}`} (its output is in ${started.log})`;
-    },
+    ended: () => endOf("Toxiproxy", started),
   };
 }
