@@ -114,3 +114,18 @@ test("a run without books says that its keys were not reconciled", () => {
     "\nkeys: not reconciled: the target file names no books (effects)\n",
   );
 });
+
+test("what keeps several scenarios from being played is said in full once", () => {
+  const [scenario] = failed.scenarios;
+  if (scenario === undefined) throw new Error("a report has scenarios");
+  const reason = "nothing to disturb the network with; ".repeat(5);
+  const lacking = ["one", "other"].map((id) => ({
+    ...scenario,
+    id,
+    verdict: "inconclusive" as const,
+    reasons: [reason],
+  }));
+  const text = terminalReport({ ...failed, scenarios: lacking }, { color: false, callerHeaders: {} });
+  expect(text.split(reason)).toHaveLength(2);
+  expect(text).toMatch(/\? other +as one$/m);
+});

@@ -11,6 +11,8 @@ const MARKS: Record<Verdict, string> = { pass: "✓", fail: "✗", inconclusive:
 /** In the terminal; the other reports list more. */
 const VIOLATIONS_SHOWN_MAX = 3;
 const UNRESOLVED_SHOWN_MAX = 10;
+/** A reason of up to so many characters is said as often as it applies. */
+const REPEATED_CHARACTERS_MAX = 80;
 
 export interface TerminalOptions {
   readonly color: boolean;
@@ -57,12 +59,24 @@ function raceLine(race: NonNullable<Report["race"]>): string {
 }
 
 function scenarios(report: Report, colors: Colors): string[] {
+  const saidIn = new Map<string, string>();
   const lines = report.scenarios.map(({ id, verdict, attempts, reasons, failed }) => {
     const why =
-      verdict === "fail" ? failed.join(", ") : verdict === "pass" ? `${attempts} attempts` : (reasons[0] ?? "");
+      verdict === "fail"
+        ? failed.join(", ")
+        : verdict === "pass"
+          ? `${attempts} attempts`
+          : saidOnce(reasons[0] ?? "", id, saidIn);
     return `  ${mark(verdict, colors)} ${id.padEnd(width(report.scenarios))}  ${colors.dim(why)}`;
   });
   return [colors.bold("Scenarios"), ...lines, ""];
+}
+
+/** A long reason is read once: what is missing for one scenario is often missing for many. */
+function saidOnce(reason: string, id: string, saidIn: Map<string, string>): string {
+  const first = saidIn.get(reason);
+  if (first === undefined) saidIn.set(reason, id);
+  return first === undefined || reason.length <= REPEATED_CHARACTERS_MAX ? reason : `as ${first}`;
 }
 
 function invariants(report: Report, colors: Colors): string[] {
