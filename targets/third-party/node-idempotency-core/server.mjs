@@ -29,6 +29,9 @@ app.get("/health", (_request, response) => response.send("ok"));
 app.use(express.json(), tellArrival);
 app.post("/orders", handle("order"));
 app.post("/refunds", handle("refund"));
+// For the bench: the same orders without the library.
+app.post("/baseline/orders", withoutKeys("order"));
+app.post("/baseline/refunds", withoutKeys("refund"));
 
 app.use((error, _request, response, _next) => {
   const status = error instanceof IdempotencyError ? STATUSES[error.code] : (error.status ?? 500);
@@ -43,6 +46,13 @@ function handle(kind) {
     const stored = await idempotency.onRequest(keyed);
     const answer = stored ?? (await execute(kind, caller, headers, body));
     if (stored === undefined) await idempotency.onResponse(keyed, answer);
+    response.status(answer.additional.status).json(answer.body ?? answer.error);
+  };
+}
+
+function withoutKeys(kind) {
+  return async ({ headers, body }, response) => {
+    const answer = await execute(kind, callerOf(headers), headers, body);
     response.status(answer.additional.status).json(answer.body ?? answer.error);
   };
 }

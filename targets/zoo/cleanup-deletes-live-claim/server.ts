@@ -13,7 +13,7 @@ import { cleanUp } from "../../reference/idempotency/clean-up.ts";
 import { serve } from "../../reference/serve.ts";
 
 /** The usual work takes 20 ms. */
-const STUCK_MS = 150;
+const STUCK_MS = 300;
 
 const SWEEP = `
   delete from idempotency_keys
