@@ -14,6 +14,8 @@ export class Journal implements AsyncDisposable {
   readonly #stream: WriteStream;
   readonly path: string;
   #failure: Error | null = null;
+  /** Lines of this turn of the event loop. Under load there are many, and one write is cheaper than many. */
+  #waiting = "";
 
   constructor(path: string) {
     this.path = path;
@@ -30,10 +32,18 @@ export class Journal implements AsyncDisposable {
         cause: this.#failure,
       });
     }
-    this.#stream.write(`${JSON.stringify(event)}\n`);
+    if (this.#waiting === "") setImmediate(() => this.#flush());
+    this.#waiting += `${JSON.stringify(event)}\n`;
+  }
+
+  #flush(): void {
+    if (this.#waiting === "" || this.#stream.destroyed) return;
+    this.#stream.write(this.#waiting);
+    this.#waiting = "";
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#flush();
     if (this.#stream.destroyed) return;
     this.#stream.end();
     await once(this.#stream, "close").catch(() => undefined);
