@@ -62,7 +62,8 @@ function fieldsBesideReference(operation: TargetOperation): readonly string[] {
   return changeableFields(operation).filter((field) => !String(valueAt(body, field)).includes("${operation}"));
 }
 
-function plainText({ request: { body } }: TargetOperation): string {
+/** The body as the target file has it. */
+export function plainText({ request: { body } }: TargetOperation): string {
   if (body === undefined) return "";
   return typeof body === "string" ? body : JSON.stringify(body);
 }
