@@ -65,7 +65,8 @@ function fieldsBesideReference(operation: TargetOperation): readonly string[] {
 /** Written once for each operation: under load it is asked for with every request. */
 const plainTexts = new WeakMap<TargetOperation, string>();
 
-function plainText(operation: TargetOperation): string {
+/** The body as the target file has it. */
+export function plainText(operation: TargetOperation): string {
   const { body } = operation.request;
   if (body === undefined) return "";
   if (typeof body === "string") return body;
