@@ -5,7 +5,7 @@
  */
 import type { FaultStep } from "../harness/fault.ts";
 import { times, underAll, waitableLeaseMs } from "../harness/plan.ts";
-import { refusedInTurn } from "../harness/refused-in-turn.ts";
+import { type RefusedInTurn, refusedInTurn } from "../harness/refused-in-turn.ts";
 import type { AttemptPlan, Endpoint, PlanContext, Scenario, Step } from "../harness/scenario.ts";
 
 const PHASE = "before-commit";
@@ -58,16 +58,18 @@ function refusedOf(context: PlanContext, endpoints: readonly Endpoint[]): readon
   }
   const leaseMs = waitableLeaseMs(context);
   if (contract.leaseMs !== "undocumented" && typeof leaseMs !== "number") return leaseMs;
-  const once = endpoints.map((endpoint) => refusedInTurn(context, endpoint, "once"));
   const again = endpoints.slice(0, 1).map((endpoint) => refusedInTurn(context, endpoint, "again"));
-  const attempts = again.flatMap((one) => one.attempts);
   return [
-    ...[...once, ...again].map(({ step }) => step),
-    { do: "observe" },
-    { do: "persist", attempts: [...once, ...again].flatMap((one) => one.attempts), only: "unanswered" },
-    { do: "send", attempts, only: "begun" },
-    { do: "observe" },
+    ...endpoints.flatMap((endpoint) => untilAnswered(refusedInTurn(context, endpoint, "once"))),
+    ...again.flatMap((one): readonly Step[] => [
+      ...untilAnswered(one),
+      { do: "send", attempts: one.attempts, only: "begun" },
+    ]),
   ];
+}
+
+function untilAnswered({ attempts, step }: RefusedInTurn): readonly Step[] {
+  return [step, { do: "observe" }, { do: "persist", attempts, only: "unanswered" }, { do: "observe" }];
 }
 
 /** The books are read at once: when a lease has passed since, whoever took over could be at work. */

@@ -54,18 +54,20 @@ function firstStatements({ endpoints, callers }: PlanContext): readonly Step[] {
   ];
 }
 
-/** The clients come back, whatever they were told. */
+/** The clients come back, whatever they were told. An endpoint at a time, so that no key outlives its retention. */
 function eachWrite(context: PlanContext): readonly Step[] {
   const { leaseMs } = context.contract;
   // A holder that failed may leave its key held, and such a lease is not waited for.
   if (leaseMs !== "undocumented" && typeof waitableLeaseMs(context) !== "number") return [];
-  const refused = context.endpoints.map((endpoint) => refusedInTurn(context, endpoint));
-  const attempts = refused.flatMap((one) => one.attempts);
-  return [
-    ...refused.flatMap(({ step }): readonly Step[] => [step, { do: "observe" }]),
-    { do: "persist", attempts, only: "begun" },
-    { do: "send", attempts, only: "begun" },
-  ];
+  return context.endpoints.flatMap((endpoint): readonly Step[] => {
+    const { attempts, step } = refusedInTurn(context, endpoint);
+    return [
+      step,
+      { do: "observe" },
+      { do: "persist", attempts, only: "begun" },
+      { do: "send", attempts, only: "begun" },
+    ];
+  });
 }
 
 /** Each key twice, so that a duplicate waits for a connection while its first attempt has one. */

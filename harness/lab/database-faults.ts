@@ -1,6 +1,7 @@
 /** What the lab can do to its own database while a target uses it. */
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { Failure } from "../fail.ts";
 import type { Cure, DatabaseError, DatabasePowers } from "../fault.ts";
 import type { Postgres } from "./postgres.ts";
 
@@ -90,6 +91,9 @@ const MAKE_READY = `
     end $$;
   grant usage on schema idemproof_faults to public`;
 
+/** Whoever holds a table holds it for no longer than this, or the fault cannot be injected, or healed. */
+const LOCK_MS = 5_000;
+
 const TRIGGERS = "idemproof_fails_at_write, idemproof_fails_at_commit".split(", ");
 
 async function readyToFail(url: string, { sqlState, message }: DatabaseError): Promise<Cure> {
@@ -99,21 +103,36 @@ async function readyToFail(url: string, { sqlState, message }: DatabaseError): P
     const how = `for each row execute function idemproof_faults.fail_once('${sqlState}', '${message}')`;
     // A table at a time, so that no lock is waited for while another one is held.
     for (const table of names) {
-      await session.query(`create trigger ${TRIGGERS[0]} before insert or update on ${table} ${how}`);
-      await session.query(`
-        create constraint trigger ${TRIGGERS[1]} after insert or update on ${table}
-        deferrable initially deferred ${how}`);
+      await lockedSoon(session, `create trigger ${TRIGGERS[0]} before insert or update on ${table} ${how}`);
+      await lockedSoon(
+        session,
+        `create constraint trigger ${TRIGGERS[1]} after insert or update on ${table} deferrable initially deferred ${how}`,
+      );
     }
     return names;
   });
   return () =>
     withSession(url, async (session) => {
       for (const table of tables) {
-        for (const trigger of TRIGGERS) await session.query(`drop trigger if exists ${trigger} on ${table}`);
+        for (const trigger of TRIGGERS) await lockedSoon(session, `drop trigger if exists ${trigger} on ${table}`);
       }
       await session.query("drop schema idemproof_faults cascade");
     });
 }
+
+/** A transaction that the target forgot to end would be waited for as long as the target runs. */
+async function lockedSoon(session: pg.Client, statement: string): Promise<void> {
+  await session.query(`set lock_timeout = ${LOCK_MS}`);
+  try {
+    await session.query(statement);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;
+    const message = `a transaction of the target has held a table for ${LOCK_MS} ms, while no request was at work; it was not ended`;
+    throw new Failure("target-lost", message, { cause: error });
+  }
+}
+
+const LOCK_NOT_AVAILABLE = "55P03";
 
 /** What is written a moment after the answer is waited for. */
 const AFTER_ANSWER_MS = 150;
@@ -157,8 +176,6 @@ async function tablesOf(session: pg.Client): Promise<readonly string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Whoever holds a table holds it for no longer than this, or the fault cannot be injected. */
-const LOCK_MS = 5_000;
 const IS_WAITED_FOR = "select exists (select from pg_stat_activity where $1 = any(pg_blocking_pids(pid))) as is_felt";
 
 async function lockTables(url: string): Promise<() => Promise<boolean>> {
