@@ -48,6 +48,8 @@ export interface FaultWindow {
   /** From this moment on it certainly was. */
   readonly struckAt: Micros;
   readonly until: Micros;
+  /** What it struck, in words, where it strikes once and can tell. */
+  readonly struck?: string;
 }
 
 /** What the processor did for one operation. */
@@ -328,7 +330,8 @@ export class HistoryBuilder {
       case "healed": {
         const index = draft.faults.findLastIndex((window) => window.id === id);
         const window = draft.faults[index];
-        if (window) draft.faults[index] = { ...window, until: event.at };
+        const struck = event.struck === undefined ? {} : { struck: event.struck };
+        if (window) draft.faults[index] = { ...window, until: event.at, ...struck };
       }
     }
   }
