@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Recorded } from "../history.ts";
+import type { Attempt, Outcome } from "../operation.ts";
 import { AttemptTable } from "./attempt-table.ts";
-import type { Recorded } from "./history.ts";
-import type { Attempt, Outcome } from "./operation.ts";
 
 const text = fc.constantFrom("a", "b", "a#1");
 
