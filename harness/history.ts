@@ -16,20 +16,28 @@ export interface Recorded {
   readonly outcome: Outcome;
 }
 
-/** All attempts that a target with separate scopes must treat as one key, in order of invocation. */
-export interface KeyGroup {
+/** Attempts that belong together. */
+interface Together {
+  /** In order of invocation. */
+  readonly attempts: readonly Recorded[];
+  /** One of each kind: any other attempt differs from one of these in its id, replica, times and outcome alone. */
+  readonly kinds: readonly Attempt[];
+  /** When the last of them ended or, where that is not known, began. */
+  readonly lastAt: Micros;
+}
+
+/** All attempts that a target with separate scopes must treat as one key. */
+export interface KeyGroup extends Together {
   readonly key: string;
   readonly caller: string;
   readonly endpoint: string;
   readonly query: string;
-  readonly attempts: readonly Recorded[];
 }
 
-/** All attempts by which one client wanted one thing, in order of invocation. */
-export interface OperationRecord {
+/** All attempts by which one client wanted one thing. */
+export interface OperationRecord extends Together {
   readonly operation: string;
   readonly reference: string;
-  readonly attempts: readonly Recorded[];
 }
 
 /** A time in which a fault was at work. */

@@ -9,18 +9,29 @@ export interface Times {
   completedAt: Float64Array;
 }
 
-/** Its times stay in their columns, where each takes eight bytes. */
-export class RecordedInRow implements Recorded {
-  readonly attempt: Attempt;
-  readonly outcome: Outcome;
+/**
+ * An attempt and its outcome as one object: it has most of its values in common with others, and its times stay in
+ * their columns, so that it takes a fifth of the memory of plain objects.
+ */
+export class AttemptInRow implements Attempt, Recorded {
+  readonly #subject: Subject;
+  readonly #id: string | number;
   readonly #times: Times;
   readonly #row: number;
+  readonly replica: number;
+  readonly outcome: Outcome;
 
-  constructor(attempt: Attempt, outcome: Outcome, times: Times, row: number) {
-    this.attempt = attempt;
-    this.outcome = outcome;
+  constructor(subject: Subject, id: string | number, replica: number, outcome: Outcome, times: Times, row: number) {
+    this.#subject = subject;
+    this.#id = id;
     this.#times = times;
     this.#row = row;
+    this.replica = replica;
+    this.outcome = outcome;
+  }
+
+  get attempt(): Attempt {
+    return this;
   }
 
   get invokedAt(): Micros {
@@ -29,19 +40,6 @@ export class RecordedInRow implements Recorded {
 
   get completedAt(): Micros {
     return this.#times.completedAt[this.#row] ?? 0;
-  }
-}
-
-/** An attempt that has most of its values in common with others: as a plain object it takes three times the memory. */
-export class AttemptInRow implements Attempt {
-  readonly #subject: Subject;
-  readonly #id: string | number;
-  readonly replica: number;
-
-  constructor(subject: Subject, id: string | number, replica: number) {
-    this.#subject = subject;
-    this.#id = id;
-    this.replica = replica;
   }
 
   get id(): string {

@@ -6,8 +6,9 @@
 import type { Recorded } from "../history.ts";
 import type { Attempt, Micros, Outcome } from "../operation.ts";
 import { AnswerBytes } from "./answer-bytes.ts";
+import { arranged, type LaidOut } from "./arrangement.ts";
 import { NUMBERS, numberedId } from "./attempt-id.ts";
-import { AttemptInRow, RecordedInRow, type Times } from "./attempt-row.ts";
+import { AttemptInRow, type Times } from "./attempt-row.ts";
 import type { LineCursor } from "./line-cursor.ts";
 import { Outcomes } from "./outcomes.ts";
 import { type Subject, Subjects } from "./subjects.ts";
@@ -92,10 +93,15 @@ export class AttemptTable {
   }
 
   /** In order of invocation; at equal times in order of completion. */
-  laidOut(): readonly Recorded[] {
+  laidOut(): LaidOut {
     const subjects = this.#subjects.all();
     const outcomes = this.#outcomes.all();
-    return this.#order().map((row) => this.#recorded(row, subjects, outcomes));
+    const order = this.#order();
+    const attempts = order.map((row) => this.#recorded(row, subjects, outcomes));
+    return arranged(
+      attempts,
+      order.map((row) => this.#subject[row] ?? 0),
+    );
   }
 
   #add(subject: number, number: number, replica: number, at: Micros): number {
@@ -122,8 +128,7 @@ export class AttemptTable {
     const id = this.#otherIds.get(row) ?? this.#number[row] ?? 0;
     const isOpen = this.#turn[row] === NEVER_COMPLETED;
     const outcome = isOpen ? OPEN : (outcomes[this.#outcome[row] ?? 0] ?? OPEN);
-    const attempt = new AttemptInRow(subject, id, this.#replica[row] ?? 0);
-    return new RecordedInRow(attempt, outcome, this.#times, row);
+    return new AttemptInRow(subject, id, this.#replica[row] ?? 0, outcome, this.#times, row);
   }
 
   #order(): readonly number[] {

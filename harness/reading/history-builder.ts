@@ -4,7 +4,7 @@ import { headersJudged } from "../evidence/answers.ts";
 import type { FaultWindow, History, RunHistory, ScenarioFacts } from "../history.ts";
 import type { Attempt, Micros, Outcome } from "../operation.ts";
 import { AnswerBytes } from "./answer-bytes.ts";
-import { arranged, type LaidOut } from "./arrangement.ts";
+import type { LaidOut } from "./arrangement.ts";
 import { AttemptTable } from "./attempt-table.ts";
 import { effectsByReference, type LastReading, type Truths, truthsIn } from "./ground-truth.ts";
 import { KnownLines } from "./known-lines.ts";
@@ -128,7 +128,7 @@ export class HistoryBuilder {
     attempts.close();
     let laidOut: LaidOut | null = null;
     const layOut = (): LaidOut => {
-      laidOut ??= arranged(attempts.laidOut());
+      laidOut ??= attempts.laidOut();
       return laidOut;
     };
     return {

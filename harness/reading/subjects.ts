@@ -5,6 +5,7 @@
 import type { Attempt } from "../operation.ts";
 import { ByteStore } from "./byte-store.ts";
 import type { LineCursor } from "./line-cursor.ts";
+import { Texts } from "./texts.ts";
 
 export type Subject = Omit<Attempt, "id" | "replica">;
 
@@ -66,9 +67,14 @@ export class Subjects {
 
   /** All of them, by index, made anew. */
   all(): readonly Subject[] {
+    const texts = new Texts();
     return this.#kept.map(({ from, replicaAt, until }) => {
       const first = this.#bytes.text(from + BEFORE.length, replicaAt - REPLICA.length);
-      return JSON.parse(`{${first}${this.#bytes.text(replicaAt, until - END.length)}`) as Subject;
+      const subject = JSON.parse(`{${first}${this.#bytes.text(replicaAt, until - END.length)}`);
+      // Those that many have in common are compared, and looked up, many times.
+      subject.endpoint = texts.one(subject.endpoint);
+      subject.caller = texts.one(subject.caller);
+      return subject as Subject;
     });
   }
 
