@@ -38,8 +38,8 @@ export const distinctKeysStayDistinct = {
 
 /** Attempts that differ in nothing can be neither mismatches nor spellings of one another. */
 function repeatsOneRequest({ kinds }: KeyGroup): boolean {
-  const [first] = kinds;
-  return kinds.every(
+  const [first, ...others] = kinds;
+  return others.every(
     ({ fingerprint, request }) => fingerprint === first?.fingerprint && request.body === first.request.body,
   );
 }

@@ -1,7 +1,7 @@
 /** A row of the table as the objects that invariants look at, made while someone judges them. */
 import type { Recorded } from "../history.ts";
 import type { Attempt, Micros, Outcome } from "../operation.ts";
-import type { Subject } from "./subjects.ts";
+import type { Subject } from "./subject.ts";
 
 /** By row. Infinity: it never completed. */
 export interface Times {

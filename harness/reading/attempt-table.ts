@@ -7,11 +7,12 @@ import type { Recorded } from "../history.ts";
 import type { Attempt, Micros, Outcome } from "../operation.ts";
 import { AnswerBytes } from "./answer-bytes.ts";
 import { arranged, type LaidOut } from "./arrangement.ts";
-import { NUMBERS, numberedId } from "./attempt-id.ts";
+import { NUMBERS, type NumberedId, numberedId } from "./attempt-id.ts";
 import { AttemptInRow, type Times } from "./attempt-row.ts";
 import type { LineCursor } from "./line-cursor.ts";
 import { Outcomes } from "./outcomes.ts";
-import { type Subject, Subjects } from "./subjects.ts";
+import type { Subject } from "./subject.ts";
+import { Subjects } from "./subjects.ts";
 
 const ROWS_AT_FIRST = 64;
 const NEVER_COMPLETED = 0xffffffff;
@@ -63,8 +64,8 @@ export class AttemptTable {
    * The same of an attempt on a line, from behind its id on; -1: it has to be read as JSON. `operationAt`: where the
    * operation's name begins.
    */
-  invokedOnLine(cursor: LineCursor, operationAt: number, number: number, at: Micros): number {
-    const found = this.#subjects.indexOnLine(cursor, operationAt);
+  invokedOnLine(cursor: LineCursor, { scenario, number }: NumberedId, operationAt: number, at: Micros): number {
+    const found = this.#subjects.indexOnLine(cursor, scenario, operationAt);
     return found === null ? -1 : this.#add(found.index, number, found.replica, at);
   }
 

@@ -19,6 +19,7 @@ const HASH = 0x23;
 
 /** What the attempts of one scenario have in common on their lines. */
 interface Watched {
+  readonly scenario: string;
   readonly attempts: AttemptTable;
   readonly open: Map<number, Place>;
   /** How the ids of its attempts begin. */
@@ -41,6 +42,7 @@ export class KnownLines {
   watch(scenario: string, attempts: AttemptTable): void {
     if (!isPlain(scenario)) return;
     this.#watched.set(scenario, {
+      scenario,
       attempts,
       open: this.#open.numberedIn(scenario),
       idBegin: Buffer.from(`${scenario}#`),
@@ -62,8 +64,8 @@ export class KnownLines {
     if (watched === null) return null;
     const number = cursor.integer();
     if (number < 0 || number >= NUMBERS) return null;
-    const { attempts, open, operationOffset } = watched;
-    const row = attempts.invokedOnLine(cursor, cursor.at + operationOffset, number, at);
+    const { scenario, attempts, open, operationOffset } = watched;
+    const row = attempts.invokedOnLine(cursor, { scenario, number }, cursor.at + operationOffset, at);
     if (row < 0) return null;
     enter(open, number, { attempts, row });
     return at;

@@ -4,21 +4,24 @@
  */
 import type { Attempt } from "../operation.ts";
 import { ByteStore } from "./byte-store.ts";
-import type { LineCursor } from "./line-cursor.ts";
+import { isPlain, type LineCursor } from "./line-cursor.ts";
+import { KeptSubject, type Subject } from "./subject.ts";
+import { BEFORE, END, REPLICA, REQUEST, subjectOnLine } from "./subject-on-line.ts";
 import { Texts } from "./texts.ts";
 
-export type Subject = Omit<Attempt, "id" | "replica">;
-
-/** Where the bytes of one stand: up to the replica, and after it. */
+/** Where the bytes of one stand: up to the replica, after it, and of the request. */
 interface Kept {
   readonly index: number;
   readonly from: number;
   readonly replicaAt: number;
+  readonly requestAt: number;
   readonly until: number;
 }
 
-/** What stands on a line around the bytes that are the subject's own. */
-const [BEFORE, REPLICA, END] = ['",', ',"replica":', "}"];
+export interface Found {
+  readonly index: number;
+  readonly replica: number;
+}
 
 export class Subjects {
   readonly #bytes = new ByteStore();
@@ -28,31 +31,28 @@ export class Subjects {
 
   indexOf(attempt: Attempt): number {
     const { scenario, operation, reference, endpoint, key, caller, query, payload, fingerprint } = attempt;
-    const { condition, malformed, forged, persistent, request } = attempt;
-    const { method, path, headers, body } = request;
+    const { condition, malformed, forged, persistent } = attempt;
+    const { method, path, headers, body } = attempt.request;
     const first = { scenario, operation, reference, endpoint, key, caller, query };
     const second = { payload, fingerprint, condition, malformed, forged, persistent };
     const from = this.#bytes.end;
     this.#bytes.add(`${BEFORE}${JSON.stringify(first).slice(1, -1)}${REPLICA}`);
     const replicaAt = this.#bytes.end;
-    this.#bytes.add(`,${JSON.stringify({ ...second, request: { method, path, headers, body } }).slice(1)}${END}`);
-    const subject = { index: this.#kept.length, from, replicaAt, until: this.#bytes.end };
-    const known = this.#knownTo(digestOf(operation));
-    const before = known.find((one) => this.#isSame(one, subject));
-    if (before === undefined) {
-      this.#kept.push(subject);
-      known.push(subject);
-      return subject.index;
-    }
+    this.#bytes.add(`,${JSON.stringify(second).slice(1, -1)}`);
+    const requestAt = this.#bytes.end;
+    this.#bytes.add(`${REQUEST}${JSON.stringify({ method, path, headers, body })}${END}`);
+    const subject = { index: this.#kept.length, from, replicaAt, requestAt, until: this.#bytes.end };
+    const known = this.#knownTo(digestOf(operation)).find((one) => this.#isSame(one, subject));
+    if (known === undefined) return this.#keep(subject, operation);
     this.#bytes.cut(from);
-    return before.index;
+    return known.index;
   }
 
   /**
-   * From behind an attempt's id to the end of its line; null: not a known subject, to the byte. `operationAt`: where
+   * From behind an attempt's id to the end of its line; null: another line than a journal writes. `operationAt`: where
    * the operation's name would begin.
    */
-  indexOnLine(cursor: LineCursor, operationAt: number): SubjectOnLine | null {
+  indexOnLine(cursor: LineCursor, scenario: string, operationAt: number): Found | null {
     const { at } = cursor;
     for (const { index, from, replicaAt, until } of this.#known.get(digestOnLine(cursor, operationAt)) ?? NONE) {
       cursor.at = at;
@@ -62,19 +62,19 @@ export class Subjects {
         return { index, replica };
       }
     }
-    return null;
+    cursor.at = at;
+    return this.#newOnLine(cursor, scenario);
   }
 
   /** All of them, by index, made anew. */
   all(): readonly Subject[] {
     const texts = new Texts();
-    return this.#kept.map(({ from, replicaAt, until }) => {
+    return this.#kept.map(({ from, replicaAt, requestAt, until }) => {
       const first = this.#bytes.text(from + BEFORE.length, replicaAt - REPLICA.length);
-      const subject = JSON.parse(`{${first}${this.#bytes.text(replicaAt, until - END.length)}`);
-      // Those that many have in common are compared, and looked up, many times.
-      subject.endpoint = texts.one(subject.endpoint);
-      subject.caller = texts.one(subject.caller);
-      return subject as Subject;
+      const second = this.#bytes.text(replicaAt, requestAt);
+      return new KeptSubject(JSON.parse(`{${first}${second}}`), texts, () =>
+        JSON.parse(this.#bytes.text(requestAt + REQUEST.length, until - END.length)),
+      );
     });
   }
 
@@ -90,6 +90,27 @@ export class Subjects {
     return known;
   }
 
+  #newOnLine(cursor: LineCursor, scenario: string): Found | null {
+    const { bytes, at, until } = cursor;
+    const found = subjectOnLine(cursor, scenario);
+    // Whose name is not plain is not found again by its bytes.
+    if (found === null || !isPlain(found.operation)) return null;
+    const from = this.#bytes.end;
+    this.#bytes.addBytes(bytes, at, found.replicaFrom);
+    const replicaAt = this.#bytes.end;
+    this.#bytes.addBytes(bytes, found.replicaUntil, until);
+    const end = this.#bytes.end;
+    const requestAt = end - (until - found.requestFrom);
+    const subject = { index: this.#kept.length, from, replicaAt, requestAt, until: end };
+    return { index: this.#keep(subject, found.operation), replica: found.replica };
+  }
+
+  #keep(subject: Kept, operation: string): number {
+    this.#kept.push(subject);
+    this.#knownTo(digestOf(operation)).push(subject);
+    return subject.index;
+  }
+
   #isSame(one: Kept, other: Kept): boolean {
     return (
       one.replicaAt - one.from === other.replicaAt - other.from &&
@@ -97,11 +118,6 @@ export class Subjects {
       this.#bytes.isRepeated(one.from, one.until, other.from)
     );
   }
-}
-
-export interface SubjectOnLine {
-  readonly index: number;
-  readonly replica: number;
 }
 
 const NONE: readonly Kept[] = [];
