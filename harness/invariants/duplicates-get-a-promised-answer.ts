@@ -49,7 +49,8 @@ function acknowledgedEndpoints(history: History): ReadonlySet<string> {
 }
 
 function isOfOneRequest(contract: Contract, { kinds }: KeyGroup): boolean {
-  return new Set(kinds.map((kind) => requestOf(contract, kind))).size === 1;
+  const [first] = kinds;
+  return first !== undefined && kinds.every((kind) => requestOf(contract, kind) === requestOf(contract, first));
 }
 
 /**
