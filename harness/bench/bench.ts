@@ -316,8 +316,10 @@ class Entry implements AsyncDisposable {
     this.lane.traffic.turnTo(places.underLoad);
   }
 
-  #costs(meters: Meters, one: BenchClass, sender: Sender): Promise<Costs> {
+  async #costs(meters: Meters, one: BenchClass, sender: Sender): Promise<Costs> {
     if (one === "conflict") return this.#conflictCosts(meters, sender);
+    // The keys from before may be too old to be used again, and what is not sent would seem to cost nothing.
+    if (one === "replay" || one === "mismatch") await this.#prime(sender);
     return costsOf(meters, COST_REQUESTS, () => this.#send(one, sender, null));
   }
 
