@@ -20,6 +20,8 @@ export interface DisturbanceOptions {
   readonly namesOf: (operation: string) => Named;
   /** There may be nothing left for it to strike, and that is no gap in what was looked at. */
   readonly mayMiss?: boolean;
+  /** What it needs to be there is there. */
+  readonly isPrepared?: boolean;
 }
 
 type FaultEvent = Extract<Event, { type: "fault" }>;
@@ -43,9 +45,14 @@ export class Disturbance {
     this.#replica = options.step.replica ?? null;
   }
 
+  /** For several of one kind, one after another, which are then begun as prepared. */
+  static prepare(options: DisturbanceOptions): Promise<Cure> {
+    return prepare(options.step, new Disturbance(options).#surroundings());
+  }
+
   static async begin(options: DisturbanceOptions): Promise<Disturbance> {
     const disturbance = new Disturbance(options);
-    disturbance.#takeBack = await prepare(options.step, disturbance.#surroundings());
+    if (!options.isPrepared) disturbance.#takeBack = await Disturbance.prepare(options);
     try {
       if (options.step.at === undefined) await disturbance.#strike();
       else disturbance.#arm(options.step.at);

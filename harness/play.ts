@@ -6,10 +6,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AttemptBuilder, type BuiltAttempt } from "./attempt-builder.ts";
 import { burst, type Landed } from "./burst/burst.ts";
 import { type Flight, receiptOf } from "./burst/receipt.ts";
-import { Disturbance } from "./disturbance.ts";
+import { Disturbance, type DisturbanceOptions } from "./disturbance.ts";
 import type { Gate } from "./event.ts";
 import { isFinal, RESOLVE_MARGIN_MS } from "./evidence/persistence.ts";
 import { Failure } from "./fail.ts";
+import type { FaultStep } from "./fault.ts";
 import type { Outcome } from "./operation.ts";
 import type { AttemptPlan, Scenario, Step } from "./scenario.ts";
 import { redactedOutcome } from "./secrets.ts";
@@ -158,22 +159,25 @@ class Player {
   }
 
   async #whileStruck({ strikes }: Extract<Step, { do: "while-struck" }>): Promise<void> {
-    for (const [index, strike] of strikes.entries()) {
-      if (!(await this.#during(strike, index > 0))) return;
+    const [first] = strikes;
+    if (first === undefined) return;
+    const takeBack = await Disturbance.prepare(this.#disturbanceBy(first.fault));
+    try {
+      for (const strike of strikes) {
+        if (!(await this.#during(strike, { isPrepared: true, mayMiss: strike !== first }))) return;
+      }
+    } finally {
+      await takeBack();
     }
   }
 
   /** Resolves to whether the fault struck. */
-  async #during({ fault, steps }: Extract<Step, { do: "during" }>, mayMiss = false): Promise<boolean> {
+  async #during(
+    { fault, steps }: Extract<Step, { do: "during" }>,
+    how: Pick<DisturbanceOptions, "isPrepared" | "mayMiss"> = {},
+  ): Promise<boolean> {
     this.#faults += 1;
-    const disturbance = await Disturbance.begin({
-      stage: this.#stage,
-      scenario: this.#scenario,
-      id: `${this.#scenario}/f${this.#faults}`,
-      step: fault,
-      namesOf: (operation) => this.#builder.namesOf(operation),
-      mayMiss,
-    });
+    const disturbance = await Disturbance.begin({ ...this.#disturbanceBy(fault), ...how });
     this.#disturbances.push(disturbance);
     const before = this.#throughLink.length;
     if (fault.at !== undefined) this.#builder.place(fault.at.operation);
@@ -185,6 +189,16 @@ class Player {
       this.#disturbances.pop();
     }
     return hasStruck;
+  }
+
+  #disturbanceBy(step: FaultStep): DisturbanceOptions {
+    return {
+      stage: this.#stage,
+      scenario: this.#scenario,
+      id: `${this.#scenario}/f${this.#faults}`,
+      step,
+      namesOf: (operation) => this.#builder.namesOf(operation),
+    };
   }
 
   async #observe(): Promise<void> {

@@ -112,7 +112,7 @@ export type Step =
   | { readonly do: "persist"; readonly attempts: readonly AttemptPlan[]; readonly only?: "begun" | "unanswered" }
   | During
   /**
-   * One after another, until one of them finds nothing left to strike; the first one has to. How many there are is for
+   * Strikes of one kind, one after another until one of them finds nothing left to strike; the first one has to. How many there are is for
    * the target to show: the `only` of later steps leaves out what was not played. `begun`: operations of which an
    * attempt was made; `unanswered`: those of them that have no final answer yet.
    */

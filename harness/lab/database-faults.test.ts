@@ -163,6 +163,36 @@ test("what is written a moment after the answer is struck too", async () => {
   await takeBack();
 });
 
+test("partitions come and go while triggers are put up and taken down", { timeout: 60_000 }, async () => {
+  let isOver = false;
+  const comeAndGo = async (name: string): Promise<void> => {
+    while (!isOver) {
+      await pool.query(`
+        create table if not exists ${name} (like keys);
+        alter table keys attach partition ${name} for values in ('${name}')`);
+      await pool.query(`drop table ${name}`);
+    }
+  };
+  /** Of two that wait for each other PostgreSQL gives up either. */
+  const stubborn = (name: string): Promise<void> =>
+    comeAndGo(name).catch(async (error: { code?: unknown }) => {
+      if (error.code !== "40P01") throw error;
+      await pool.query(`drop table if exists ${name}`);
+      return stubborn(name);
+    });
+  const partitions = Promise.all(["one", "other", "third"].map(stubborn));
+  try {
+    for (let round = 0; round < 10; round += 1) {
+      const takeBack = await powers.readyToFail(CONFLICT);
+      await takeBack();
+    }
+  } finally {
+    isOver = true;
+    await partitions;
+  }
+  expect(await leftBehind()).toEqual([]);
+});
+
 test("a transaction that is never ended is not waited for", { timeout: 20_000 }, async () => {
   const takeBack = await powers.readyToFail(CONFLICT);
   const client = await pool.connect();

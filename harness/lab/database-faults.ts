@@ -103,8 +103,8 @@ async function readyToFail(url: string, { sqlState, message }: DatabaseError): P
     const how = `for each row execute function idemproof_faults.fail_once('${sqlState}', '${message}')`;
     // A table at a time, so that no lock is waited for while another one is held.
     for (const table of names) {
-      await lockedSoon(session, `create trigger ${TRIGGERS[0]} before insert or update on ${table} ${how}`);
-      await lockedSoon(
+      await changeTriggers(session, `create trigger ${TRIGGERS[0]} before insert or update on ${table} ${how}`);
+      await changeTriggers(
         session,
         `create constraint trigger ${TRIGGERS[1]} after insert or update on ${table} deferrable initially deferred ${how}`,
       );
@@ -114,25 +114,46 @@ async function readyToFail(url: string, { sqlState, message }: DatabaseError): P
   return () =>
     withSession(url, async (session) => {
       for (const table of tables) {
-        for (const trigger of TRIGGERS) await lockedSoon(session, `drop trigger if exists ${trigger} on ${table}`);
+        for (const trigger of TRIGGERS) await changeTriggers(session, `drop trigger if exists ${trigger} on ${table}`);
       }
       await session.query("drop schema idemproof_faults cascade");
     });
 }
 
-/** A transaction that the target forgot to end would be waited for as long as the target runs. */
-async function lockedSoon(session: pg.Client, statement: string): Promise<void> {
+/**
+ * Changes a table's triggers. A transaction that the target forgot to end would be waited for as long as the target
+ * runs; and where a partition comes or goes at this moment PostgreSQL loses its way among their triggers.
+ */
+async function changeTriggers(session: pg.Client, statement: string): Promise<void> {
   await session.query(`set lock_timeout = ${LOCK_MS}`);
-  try {
-    await session.query(statement);
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;
-    const message = `a transaction of the target has held a table for ${LOCK_MS} ms, while no request was at work; it was not ended`;
-    throw new Failure("target-lost", message, { cause: error });
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await session.query(statement);
+      return;
+    } catch (error) {
+      const { code } = error as { readonly code?: unknown };
+      if (code === UNDEFINED_TABLE) return;
+      if (code === LOCK_NOT_AVAILABLE) throw heldTooLong(error);
+      if ((code !== INTERNAL_ERROR && code !== DEADLOCK) || tries === TRIES_MAX) throw error;
+      await sleep(BETWEEN_LOOKS_MS);
+    }
   }
 }
 
 const LOCK_NOT_AVAILABLE = "55P03";
+/** With whoever makes or drops a partition. */
+const DEADLOCK = "40P01";
+/** It is gone, and its triggers with it. */
+const UNDEFINED_TABLE = "42P01";
+/** "could not find tuple for trigger", "tuple concurrently updated". The statement has changed nothing. */
+const INTERNAL_ERROR = "XX000";
+/** Partitions come and go seldom. */
+const TRIES_MAX = 10;
+
+function heldTooLong(cause: unknown): Failure {
+  const message = `a transaction of the target has held a table for ${LOCK_MS} ms, while no request was at work; it was not ended`;
+  return new Failure("target-lost", message, { cause });
+}
 
 /** What is written a moment after the answer is waited for. */
 const AFTER_ANSWER_MS = 150;
