@@ -129,14 +129,20 @@ export interface Powers {
   readonly restart?: (replica: number, env?: Variables) => Promise<void>;
   /** What makes a replica another version of the target, where its file says so. */
   readonly redeployed?: Variables;
-  /** What makes a replica's clock wrong, where the lab has a library for that. */
-  readonly skewedClock?: Variables;
+  /** What makes a replica's clock wrong, where the lab has a library for that; and whether it did. */
+  readonly skewedClock?: SkewedClock;
   /** A link of a replica, where it leads through Toxiproxy. */
   readonly link?: (name: LinkName, replica: number) => FaultyLink | null;
   /** Tells the processor how to treat the next calls for a reference; the cure tells how many were so treated. */
   readonly instruct?: (reference: string, behaviours: readonly Behaviour[]) => Promise<() => Promise<number>>;
   /** The lab's database, where the target uses it. */
   readonly database?: DatabasePowers;
+}
+
+export interface SkewedClock {
+  readonly env: Variables;
+  /** By what the replica itself says the time is; null: it does not say. */
+  isWrong(replica: number): Promise<boolean | null>;
 }
 
 /** Of an environment. */

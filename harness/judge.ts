@@ -119,6 +119,7 @@ function unresolvedReasons({ unresolved }: Reconciliation): string[] {
 function scenarioReasons(history: History): string[] {
   const { scenario, attempts, missedFaults } = history;
   const reasons: string[] = [];
+  if (scenario.skipped !== null) reasons.push(scenario.skipped);
   if (!scenario.finished) reasons.push("the scenario was not played to its end");
   if (attempts.length === 0) reasons.push("no attempt was made");
   if (scenario.unraced > 0) reasons.push(`${scenario.unraced} burst(s) never overlapped, however often repeated`);

@@ -4,9 +4,10 @@
  * would feel, on the copies that are there for it, each of which plays one at a time.
  */
 import { setMaxListeners } from "node:events";
+import { Failure } from "./fail.ts";
 import { planContextOf, type RunSize } from "./plan-context.ts";
 import { play } from "./play.ts";
-import type { Scenario } from "./scenario.ts";
+import type { Plan, Scenario } from "./scenario.ts";
 import type { Stage } from "./stage.ts";
 
 export type OnScenario = (number: number, of: number, title: string) => void;
@@ -25,9 +26,11 @@ export async function playAll(
   onScenario: OnScenario,
 ): Promise<void> {
   let begun = 0;
+  const [first = calm] = faulty;
+  const waiting = waitingForTheirTurn(first, scenarios, size);
   const playEach = async (on: Stage, some: Iterable<Scenario>): Promise<void> => {
     for (const scenario of some) {
-      if (!isItsTurn(scenarios, scenario, size)) {
+      if (waiting.has(scenario)) {
         const { id, title } = scenario;
         const reason = `a quick run plays one in ${QUICK_TURNS} of these scenarios; the seed says which`;
         on.journal.record({ type: "scenario", at: on.now(), id, state: "skipped", title, reason });
@@ -52,19 +55,30 @@ export async function playAll(
 /** A quick run plays one in so many of the scenarios that take turns. */
 const QUICK_TURNS = 24;
 
-function isItsTurn(all: readonly Scenario[], scenario: Scenario, { seed, takesTurns }: RunSize): boolean {
-  if (!takesTurns || !scenario.inTurn) return true;
-  const index = all.filter(({ inTurn }) => inTurn).indexOf(scenario);
-  return (seed + index) % QUICK_TURNS === 0;
+/** Of those that this target can play at all: a turn is not spent on one that would only be skipped. */
+function waitingForTheirTurn(on: Stage, scenarios: readonly Scenario[], size: RunSize): ReadonlySet<Scenario> {
+  if (!size.takesTurns) return new Set();
+  const playable = scenarios.filter((scenario) => scenario.inTurn && Array.isArray(planOf(on, scenario, size)));
+  const turns = Math.min(QUICK_TURNS, playable.length);
+  return new Set(playable.filter((_, index) => (size.seed + index) % turns !== 0));
+}
+
+function planOf(stage: Stage, scenario: Scenario, size: RunSize): Plan {
+  return scenario.plan(planContextOf(stage.target, stage.running, size, scenario));
 }
 
 async function playOne(stage: Stage, scenario: Scenario, size: RunSize): Promise<void> {
-  const plan = scenario.plan(planContextOf(stage.target, stage.running, size, scenario));
+  const plan = planOf(stage, scenario, size);
   const { id, title } = scenario;
   const skipped = { type: "scenario", at: stage.now(), id, state: "skipped", title } as const;
   if ("skip" in plan) return stage.journal.record({ ...skipped, reason: plan.skip });
   if ("lacking" in plan) return stage.journal.record({ ...skipped, reason: plan.lacking, isLacking: true });
-  await play(stage, scenario, plan);
+  try {
+    await play(stage, scenario, plan);
+  } catch (error) {
+    if (!(error instanceof Failure && error.code === "unavailable")) throw error;
+    stage.journal.record({ ...skipped, at: stage.now(), reason: error.message });
+  }
 }
 
 /** Runs lanes side by side; the first that fails stops the rest, and its error is the one that counts. */

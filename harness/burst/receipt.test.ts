@@ -47,6 +47,16 @@ test("spreads are from the first to the last, whatever the order of the attempts
   });
 });
 
+test("replicas whose clocks differ by more than a minute are each brought to the client's clock", () => {
+  const day = 86_400_000_000;
+  const flights = [
+    told(0, 900, "5100", "5600"),
+    told(10, 900, String(day + 5_310), String(day + 5_700), { replica: 1 }),
+    told(20, 900, String(day + 5_420), String(day + 5_700), { replica: 1 }),
+  ];
+  expect(receipt(flights, NAMES)).toMatchObject({ arrivalSpreadMicros: 120, inFlight: 3, measuredBy: "target" });
+});
+
 test("without arrivals it is measured by the client", () => {
   expect(receipt([flight(0, 100), flight(40, 90), flight(95, 120)])).toMatchObject({
     arrivalSpreadMicros: null,

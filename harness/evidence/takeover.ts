@@ -119,13 +119,15 @@ function takeoverIn(
   const request = requestOf(contract, taker.attempt);
   const isSame = ({ attempt }: Recorded): boolean => requestOf(contract, attempt) === request;
   const holders = attempts.filter((one) => isSame(one) && wasStopped(window, one));
+  // Where one status means both, it cannot mean another payload to a key that had only one.
+  const isOne = group.attempts.every(isSame);
   // Told to wait before the taker was even sent, by one that was not stopped: the key was held.
   const isEvidence = (one: Recorded): boolean =>
     one.completedAt < taker.invokedAt &&
     isSame(one) &&
     !wasStopped(window, one) &&
     isConflict(contract, one) &&
-    !isMismatch(contract, one);
+    (isOne || !isMismatch(contract, one));
   if (holders.length === 0 || !during.some(isEvidence)) return null;
   const successes = during.filter(
     (one): one is Answered => isSame(one) && isSuccess(history, one) && !isHeldUp(window, kind, one),

@@ -47,6 +47,16 @@ test("who was kept from its work for a lease may have been the holder, and is to
   expect(check(sketch(99)).result).toBe("fail");
 });
 
+test("a holder that lost its lease and was told to come back had made conflicts true until then", () => {
+  const sketch = (at: number) =>
+    new HistorySketch()
+      .contract({ leaseMs: 100 })
+      .attempt({}, 0, 200, conflict)
+      .attempt({ replica: 1 }, at, at + 5, conflict);
+  expect(check(sketch(50)).result).toBe("pass");
+  expect(check(sketch(201)).result).toBe("fail");
+});
+
 test("an open call to the processor may be looked into by a process that no attempt shows", () => {
   const sketch = (endpoint: string) =>
     new HistorySketch()
@@ -211,12 +221,15 @@ test("agrees with a brute-force checker", () => {
             one.attempt.query === conflict.attempt.query,
         );
         if (same.length === 0 || !certainly(conflict, isOne)) continue;
-        const isLong =
-          contract.leaseMs !== "undocumented" && conflict.completedAt - conflict.invokedAt >= contract.leaseMs * 1000;
-        if (isLong) continue;
+        const isLong = (one: Recorded): boolean =>
+          contract.leaseMs !== "undocumented" && one.completedAt - one.invokedAt >= contract.leaseMs * 1000;
+        if (isLong(conflict)) continue;
         checked += 1;
         const isTrue = same.some((one) => {
-          if (one === conflict || certainly(one, isOne) || one.outcome.kind === "refused") return false;
+          if (one === conflict || one.outcome.kind === "refused") return false;
+          if (certainly(one, isOne)) {
+            return isLong(one) && meet(one.invokedAt, one.completedAt, conflict.invokedAt, conflict.completedAt);
+          }
           const isInvalid = one.attempt.payload.kind === "invalid" && statusOf(one) === 400;
           if (toldOtherPayload(contract, one) && !isOne && !isInvalid) return false;
           return meet(one.invokedAt, endOf(one), conflict.invokedAt, conflict.completedAt);

@@ -25,10 +25,14 @@ export const conflictOnlyWhileInFlight = {
     const violations: Violation[] = [];
     let checked = 0;
     for (const use of keyUses(history)) {
-      const conflicts = use.conflicts.filter((conflict) => !wasHolder(history, conflict));
+      const holders = use.conflicts.filter((conflict) => wasHolder(history, conflict));
+      const conflicts = use.conflicts.filter((conflict) => !holders.includes(conflict));
       if (conflicts.length === 0) continue;
       checked += conflicts.length;
-      const executing = spansOf(use.others.flatMap((one) => executionOf(history, use, one)));
+      const executing = spansOf([
+        ...use.others.flatMap((one) => executionOf(history, use, one)),
+        ...holders.map(({ invokedAt: from, completedAt: until }) => ({ from, until })),
+      ]);
       const untrue = conflicts.find((conflict) => lastTouching(executing, conflict) === null);
       if (untrue !== undefined) violations.push(accuse(use, untrue));
     }
@@ -38,7 +42,7 @@ export const conflictOnlyWhileInFlight = {
 
 /**
  * Kept from its work for as long as a lease, it may have been the holder itself: its key is anybody's now, and to
- * come back is all it can be told.
+ * come back is all it can be told. Others were rightly told of it until then.
  */
 function wasHolder({ contract: { leaseMs } }: History, { invokedAt, completedAt }: Answered): boolean {
   return leaseMs !== "undocumented" && completedAt - invokedAt >= leaseMs * 1000;

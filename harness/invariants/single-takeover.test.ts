@@ -38,6 +38,14 @@ test("two effects while the holder was paused are a violation", () => {
   });
 });
 
+test("a status that also means another payload shows a held key, where the key had one payload", () => {
+  const both = () => takeover().contract({ leaseMs: 100, mismatch: [{ status: 409 }] });
+  const two = [effect("op"), effect("op")];
+  expect(check(both().observed(200, two)).result).toBe("fail");
+  const other = { ...elsewhere, operation: "other", payload: { kind: "other" } } as const;
+  expect(check(both().attempt(other, 30, 35, answer(409)).observed(200, two)).result).toBe("skip");
+});
+
 test("two different answers while the holder was paused are a violation", () => {
   expect(check(takeover().attempt(elsewhere, 151, 171, answer(201, { id: 2 })))).toMatchObject({
     result: "fail",

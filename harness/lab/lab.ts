@@ -23,7 +23,7 @@ import { Processor } from "./processor/processor.ts";
 import { startRedis } from "./redis.ts";
 import { type Replica, type ReplicasOptions, startReplicas } from "./replicas.ts";
 import { RoundTripCounter } from "./round-trips.ts";
-import { skewedClock } from "./skewed-clock.ts";
+import { isSkewed, skewedClock } from "./skewed-clock.ts";
 import { startToxiproxy } from "./toxiproxy/toxiproxy.ts";
 
 export interface LabOptions extends Partial<Backends> {
@@ -339,7 +339,17 @@ function powersOver(
     stop: (replica) => at(replica).stop(),
     restart: (replica, env) => at(replica).restart(env),
     ...(redeployed === null ? {} : { redeployed }),
-    ...(skewed === null ? {} : { skewedClock: skewed }),
+    ...(skewed === null
+      ? {}
+      : {
+          skewedClock: {
+            env: skewed,
+            isWrong: async (replica) => {
+              const told = await at(replica).clock();
+              return told === null ? null : isSkewed(told, new Date());
+            },
+          },
+        }),
     ...(processor === null ? {} : { instruct: (reference, behaviours) => processor.instruct(reference, behaviours) }),
     ...(postgres === null ? {} : { database: databasePowers(postgres) }),
   };

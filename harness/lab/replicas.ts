@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Failure } from "../fail.ts";
 import type { Variables } from "../fault.ts";
+import type { HttpRequest } from "../operation.ts";
 import { redacted } from "../secrets.ts";
 import { lossInWords, sendOnce } from "../send-once.ts";
 import type { TargetFile } from "../target.ts";
@@ -33,6 +34,8 @@ export interface Replica {
   stop(): Promise<void>;
   /** On the same ports, with these variables beside its own, in which names stand as in its own. Resolves when it is ready again. */
   restart(env?: Variables): Promise<void>;
+  /** When it is by the `Date` of an answer (RFC 9110 section 6.6.1), or null where it gives none. */
+  clock(): Promise<Date | null>;
 }
 
 export interface ReplicasOptions {
@@ -180,6 +183,13 @@ class StartedReplica implements Replica {
     if (!(await this.start(env))) throw endedEarly(this.#number, this.process, await lastLines(this.process.log));
     this.isKilled = false;
   }
+
+  async clock(): Promise<Date | null> {
+    const { start, signal } = this.#options;
+    const outcome = await sendOnce(this.url, readyRequest(start), { timeoutMs: READY_REQUEST_MS, signal });
+    const told = outcome.kind === "responded" ? new Date(outcome.headers["date"] ?? "") : null;
+    return told === null || Number.isNaN(told.getTime()) ? null : told;
+  }
 }
 
 function endedEarly(number: number, { exit }: KeptProcess, lines: string): Failure {
@@ -225,7 +235,7 @@ async function isReady(
   let last = "nothing was asked";
   for (;;) {
     if (process.exit !== null) return false;
-    last = await complaint(start.ready, url, http2Url, signal);
+    last = await complaint(start, url, http2Url, signal);
     // The answer may have come from another process that had the port first.
     if (last === "" && process.exit === null) return true;
     if (performance.now() > end) break;
@@ -238,12 +248,16 @@ async function isReady(
 }
 
 /** What is not yet as it should be, or "". */
-async function complaint(ready: string, url: URL, http2Url: URL | null, signal: AbortSignal): Promise<string> {
-  const [method = "GET", path = "/"] = ready.split(" ");
-  const request = { method, path, headers: {}, body: "" };
-  const outcome = await sendOnce(url, request, { timeoutMs: READY_REQUEST_MS, signal });
+async function complaint(start: Start, url: URL, http2Url: URL | null, signal: AbortSignal): Promise<string> {
+  const { ready } = start;
+  const outcome = await sendOnce(url, readyRequest(start), { timeoutMs: READY_REQUEST_MS, signal });
   if (outcome.kind !== "responded") return `${ready} got ${lossInWords(outcome, READY_REQUEST_MS)}, expected a 2xx`;
   if (outcome.status < 200 || outcome.status > 299) return `${ready} got ${outcome.status}, expected a 2xx`;
   if (http2Url === null || (await accepts(Number(http2Url.port)))) return "";
   return `${ready} is answered, but nothing listens at \${http2Port} (${http2Url.port})`;
+}
+
+function readyRequest({ ready }: Start): HttpRequest {
+  const [method = "GET", path = "/"] = ready.split(" ");
+  return { method, path, headers: {}, body: "" };
 }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { Variables } from "../fault.ts";
 
 /** More than a day: whatever a target keeps for hours by its own clock is over for it, and nothing else changes. */
-const SKEW = "+25h";
+const SKEW_HOURS = 25;
 const LIBRARIES = "/usr/lib";
 /** Of the two that are built, the one for processes with threads. */
 const LIBRARY = join("faketime", "libfaketimeMT.so.1");
@@ -15,8 +15,14 @@ const LIBRARY = join("faketime", "libfaketimeMT.so.1");
 /** Null: this machine has no such library. */
 export function skewedClock(library = libraryFound()): Variables | null {
   if (library === null) return null;
-  // Timers keep the right time: a wrong clock is to be the only thing that is wrong.
-  return { LD_PRELOAD: library, FAKETIME: SKEW, FAKETIME_DONT_FAKE_MONOTONIC: "1" };
+  // The clock of timers is ahead by as much, and as fast. To leave it alone (FAKETIME_DONT_FAKE_MONOTONIC) makes
+  // 0.9.10 refuse every wait until a moment of that clock, which is how Python sleeps.
+  return { LD_PRELOAD: library, FAKETIME: `+${SKEW_HOURS}h` };
+}
+
+/** Is the clock of a process that was started with them ahead? `told` is when it says it is, `now` when it is. */
+export function isSkewed(told: Date, now: Date): boolean {
+  return told.getTime() - now.getTime() > (SKEW_HOURS / 2) * 3_600_000;
 }
 
 function libraryFound(): string | null {
