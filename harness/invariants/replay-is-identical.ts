@@ -1,5 +1,6 @@
 /** Every retry gets the same answer: status, body and promised headers. */
-import { difference, firstSuccess, isSuccess, name, withinRetention } from "../evidence/answers.ts";
+import { difference } from "../evidence/answer-difference.ts";
+import { firstSuccess, isSuccess, name, withinRetention } from "../evidence/answers.ts";
 import type { History } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation } from "../invariant.ts";
 
