@@ -97,6 +97,18 @@ test("list names every scenario that lies in the folder", async () => {
   expect(lists["targets"]?.map(({ id }) => id)).toContain("reference");
 });
 
+test("list contracts says what each of them promises, in the words of a target file", async () => {
+  const { stdout } = await idemproof(["list", "contracts"]);
+  expect(stdout).toMatch(/^ {2}strict +The complete lifecycle .*\n {4}key\.placement +\{ header: Idempotency-Key \}$/m);
+  expect(stdout).toMatch(/^ {4}mismatchInFlight +\[ 422, 409 \]$/m);
+  expect(stdout).toMatch(/^ {4}stored\.failedBeforeEffect +\[ released \]$/m);
+  expect(stdout).toMatch(/^ {4}replay\.marker +\{ header: idempotency-replayed, value: "true" \}$/m);
+  const { contracts } = JSON.parse((await idemproof(["list", "contracts", "--json"])).stdout) as {
+    contracts: { id: string; promises: object }[];
+  };
+  expect(contracts[0]).toMatchObject({ id: "strict", promises: { mismatch: [{ status: 422 }], leaseMs: 60_000 } });
+});
+
 test.each([
   [["fly"], "unknown command 'fly'"],
   [["run", "--only", "nothing"], "expected scenarios out of"],
