@@ -1,12 +1,13 @@
 /** From an attempt as planned to the attempt as sent: names made unique, the request written out. */
 
+import { HeaderLayouts } from "./attempt-headers.ts";
 import type { Contract } from "./contract.ts";
 import { type Named, named, uniqueText } from "./naming.ts";
 import type { Attempt, HttpRequest } from "./operation.ts";
 import { fingerprintOf } from "./operation.ts";
 import { renderBody, withKeyInBody } from "./payload.ts";
 import type { AttemptPlan } from "./scenario.ts";
-import { redacted, redactedHeaders } from "./secrets.ts";
+import { redacted } from "./secrets.ts";
 import type { Stage } from "./stage.ts";
 
 export interface BuiltAttempt {
@@ -27,6 +28,7 @@ export type BuilderStage = Pick<Stage, "runId" | "target" | "secrets" | "keys"> 
 export class AttemptBuilder {
   readonly #stage: BuilderStage;
   readonly #scenario: string;
+  readonly #headers: HeaderLayouts;
   /** How often a name was made anew, because a burst had to be repeated. */
   readonly #tries = new Map<string, number>();
   readonly #sent = new Set<string>();
@@ -38,13 +40,13 @@ export class AttemptBuilder {
   constructor(stage: BuilderStage, scenario: string) {
     this.#stage = stage;
     this.#scenario = scenario;
+    this.#headers = new HeaderLayouts(stage.target, stage.secrets);
   }
 
   build(plan: AttemptPlan, isPersistent = false): BuiltAttempt {
     const { file, contract } = this.#stage.target;
     const operation = file.operations[plan.endpoint];
-    const caller = file.callers[plan.caller];
-    if (operation === undefined || caller === undefined) {
+    if (operation === undefined || file.callers[plan.caller] === undefined) {
       throw new Error(`the plan names ${plan.endpoint} and ${plan.caller}, which the target file does not`);
     }
     this.#sent.add(plan.operation);
@@ -55,20 +57,16 @@ export class AttemptBuilder {
     const query = plan.withQuery && operation.query ? operation.query : "";
     const text = renderBody(operation, payload, reference);
     const { placement } = contract.key;
-    const conditionHeaders = plan.condition ? operation[plan.condition]?.headers : undefined;
-    const headers: Record<string, string> = {
-      ...(text === "" ? {} : { "content-type": "application/json" }),
-      ...lowerCased(operation.request.headers),
-      ...lowerCased(caller.headers),
-      ...(key !== null && "header" in placement ? { [placement.header.toLowerCase()]: key } : {}),
-      ...lowerCased(conditionHeaders),
-      ...(this.#placed.has(plan.operation) ? lowerCased(operation.failpoints?.headers) : {}),
-      ...(plan.forged ? Object.fromEntries(contract.internalHeaders.map((name) => [name.toLowerCase(), "true"])) : {}),
-    };
+    const headers = this.#headers.of({
+      plan,
+      key,
+      isPlaced: this.#placed.has(plan.operation),
+      hasBody: text !== "",
+    });
     const request: HttpRequest = {
       method: operation.request.method,
       path: pathOf(operation.request.path.replaceAll("${operation}", encodeURIComponent(reference)), query),
-      headers,
+      headers: headers.sent,
       body: key !== null && "body" in placement ? withKeyInBody(text, placement.body, key) : text,
     };
     if (key !== null) this.#stage.keys.add(key);
@@ -92,7 +90,7 @@ export class AttemptBuilder {
       request: {
         ...request,
         path: redacted(request.path, this.#stage.secrets),
-        headers: redactedHeaders(headers, caller.headers, plan.caller, this.#stage.secrets),
+        headers: headers.recorded,
         body: redacted(request.body, this.#stage.secrets),
       },
     };
@@ -147,8 +145,4 @@ function recordedKey(key: string | null, placement: Contract["key"]["placement"]
 function pathOf(path: string, query: string): string {
   if (query === "") return path;
   return `${path}${path.includes("?") ? "&" : "?"}${query}`;
-}
-
-function lowerCased(headers: Readonly<Record<string, string>> | undefined): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
 }

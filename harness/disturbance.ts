@@ -8,7 +8,7 @@ import { Failure } from "./fail.ts";
 import { type Cure, type Directive, type FaultStep, type Injected, LOSSY_FAULTS, type Surroundings } from "./fault.ts";
 import { inject, prepare } from "./faults/list.ts";
 import type { Named } from "./naming.ts";
-import type { Micros, Outcome } from "./operation.ts";
+import type { Outcome } from "./operation.ts";
 import type { Stage } from "./stage.ts";
 
 export interface DisturbanceOptions {
@@ -18,7 +18,13 @@ export interface DisturbanceOptions {
   readonly id: string;
   readonly step: FaultStep;
   readonly namesOf: (operation: string) => Named;
+  /** There may be nothing left for it to strike, and that is no gap in what was looked at. */
+  readonly mayMiss?: boolean;
+  /** What it needs to be there is there. */
+  readonly isPrepared?: boolean;
 }
+
+type FaultEvent = Extract<Event, { type: "fault" }>;
 
 /** How long a fault is waited for to strike. */
 const STRIKE_MS = 2_000;
@@ -39,9 +45,14 @@ export class Disturbance {
     this.#replica = options.step.replica ?? null;
   }
 
+  /** For several of one kind, one after another, which are then begun as prepared. */
+  static prepare(options: DisturbanceOptions): Promise<Cure> {
+    return prepare(options.step, new Disturbance(options).#surroundings());
+  }
+
   static async begin(options: DisturbanceOptions): Promise<Disturbance> {
     const disturbance = new Disturbance(options);
-    disturbance.#takeBack = await prepare(options.step, disturbance.#surroundings());
+    if (!options.isPrepared) disturbance.#takeBack = await Disturbance.prepare(options);
     try {
       if (options.step.at === undefined) await disturbance.#strike();
       else disturbance.#arm(options.step.at);
@@ -61,23 +72,25 @@ export class Disturbance {
     timer.abort();
   }
 
-  /** `outcomes`: of the attempts that went through the client's link meanwhile. */
-  async heal(outcomes: readonly Outcome[]): Promise<void> {
+  /** `outcomes`: of the attempts that went through the client's link meanwhile. Resolves to whether it struck. */
+  async heal(outcomes: readonly Outcome[]): Promise<boolean> {
     await this.struck();
     this.#disarm();
     try {
-      if (this.#injected !== null) await this.#cure(await this.#injected, outcomes);
+      return this.#injected !== null && (await this.#cure(await this.#injected, outcomes));
     } finally {
       await this.#takeBack();
     }
   }
 
-  async #cure({ heal, isOver }: Injected, outcomes: readonly Outcome[]): Promise<void> {
+  async #cure({ heal, isOver }: Injected, outcomes: readonly Outcome[]): Promise<boolean> {
     // The cure of what is over is a disturbance of its own.
     if (isOver) this.#record("injected");
     const struck = await heal();
-    this.#record("healed");
-    if (struck === false || !this.#isFelt(outcomes)) this.#record("missed");
+    this.#record("healed", typeof struck === "string" ? { struck } : {});
+    const hasStruck = struck !== false && this.#isFelt(outcomes);
+    if (!hasStruck && !this.#options.mayMiss) this.#record("missed");
+    return hasStruck;
   }
 
   /** A fault of the client's link is felt by what goes through it, and one that loses something loses an answer. */
@@ -105,7 +118,7 @@ export class Disturbance {
     // Whoever waits for it under an armed fault is the one who heals it.
     this.#injected.catch(() => undefined);
     const { directive, isOver } = await this.#injected;
-    this.#record("injected", from);
+    this.#record("injected", { from });
     if (isOver) this.#record("healed");
     this.#strikes();
     return directive ?? { do: "go" };
@@ -120,7 +133,7 @@ export class Disturbance {
     };
   }
 
-  #record(state: Extract<Event, { type: "fault" }>["state"], from?: Micros): void {
+  #record(state: FaultEvent["state"], facts: Pick<FaultEvent, "from" | "struck"> = {}): void {
     const { stage, scenario, id, step, namesOf } = this.#options;
     const operation = step.fault === "processor" ? step.operation : step.at?.operation;
     stage.journal.record({
@@ -134,7 +147,7 @@ export class Disturbance {
       ...(operation === undefined ? {} : { operation: namesOf(operation).operation }),
       ...(step.at === undefined ? {} : { phase: step.at.phase }),
       state,
-      ...(from === undefined ? {} : { from }),
+      ...facts,
     });
   }
 }

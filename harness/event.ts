@@ -148,6 +148,8 @@ export type Event =
       readonly state: "armed" | "injected" | "healed" | "missed";
       /** When injecting began. It was at work from some moment between then and `at`. Left out: at `at`. */
       readonly from?: Micros;
+      /** When healed, where it strikes once and can tell: what it struck, in words. */
+      readonly struck?: string;
     }
   | {
       readonly type: "observed";

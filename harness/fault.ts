@@ -73,6 +73,8 @@ export type FaultStep = (
   | { readonly fault: "hang" }
   /** The processor misbehaves in the next calls for an operation. */
   | { readonly fault: "processor"; readonly operation: string; readonly behaviours: readonly Behaviour[] }
+  /** One of the writes and commits that the target makes from now on; `moment`: which of them, from 1. */
+  | { readonly fault: "write-refused"; readonly moment: number }
   | { readonly fault: DatabaseFault }
   | { readonly fault: NetworkFault; readonly link: LinkName }
 ) & {
@@ -103,8 +105,11 @@ export interface Surroundings {
 export interface Injected {
   /** For the process that passes the phase; default: it goes on. */
   readonly directive?: Directive;
-  /** False when it turns out that the fault never struck anything; undefined: it strikes by being there. */
-  readonly heal: () => Promise<boolean | undefined>;
+  /**
+   * False when it turns out that the fault never struck anything; a text: what it struck, in words; undefined: it
+   * strikes by being there.
+   */
+  readonly heal: () => Promise<boolean | string | undefined>;
   /** What it disturbed is over. What it left behind disturbs nobody who keeps his promises, until its cure does. */
   readonly isOver?: true;
 }
@@ -154,8 +159,11 @@ export interface DatabasePowers {
   crash?(): Promise<Cure>;
   /** Makes the database ready to fail: until the cure every write and every commit asks whether it is to. */
   readyToFail(error: DatabaseError): Promise<Cure>;
-  /** The next write or commit of the target fails, once. The cure tells whether any did. */
-  failOnce(): Promise<() => Promise<boolean>>;
+  /**
+   * One write or commit of the target fails, once: the next, or the n-th (`moment`, from 1) of all that follow, whoever
+   * makes them. The cure tells in words which one did, or that none did.
+   */
+  failOnce(moment?: number): Promise<() => Promise<string | false>>;
   /** Whoever uses a table of the target's waits, his connection with him. The cure tells whether anybody did. */
   lockTables(): Promise<() => Promise<boolean>>;
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Books, Event } from "./event.ts";
-import { type History, historyOf } from "./history.ts";
+import type { History } from "./history.ts";
 import type { Attempt } from "./operation.ts";
+import { historyOf } from "./reading/history-builder.ts";
 import { answer, effect, HistorySketch, SCENARIO } from "./testing/history-builder.ts";
 
 function idsOf(group: { readonly attempts: History["attempts"] }): readonly string[] {

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { loadScenarios } from "./cli/scenarios.ts";
 import type { Event } from "./event.ts";
-import { historyOf } from "./history.ts";
 import { invariants } from "./invariants/list.ts";
 import { Journal, readHistory } from "./journal.ts";
 import { type Judgement, judge } from "./judge.ts";
 import { randomOf } from "./random.ts";
+import { historyOf } from "./reading/history-builder.ts";
 import type { Defect } from "./testing/simulated-defects.ts";
 import { simulate } from "./testing/simulated-run.ts";
 

@@ -4,8 +4,9 @@ import { createWriteStream, type WriteStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Event } from "./event.ts";
 import { Failure, messageOf } from "./fail.ts";
-import { HistoryBuilder, type RunHistory } from "./history.ts";
-import { linesOf } from "./lines.ts";
+import type { RunHistory } from "./history.ts";
+import { HistoryBuilder } from "./reading/history-builder.ts";
+import { linesOf, textOf } from "./reading/lines.ts";
 
 /** More damage than this is counted and not listed. */
 const DAMAGE_LISTED_MAX = 20;
@@ -14,6 +15,8 @@ export class Journal implements AsyncDisposable {
   readonly #stream: WriteStream;
   readonly path: string;
   #failure: Error | null = null;
+  /** Lines of this turn of the event loop. Under load there are many, and one write is cheaper than many. */
+  #waiting = "";
 
   constructor(path: string) {
     this.path = path;
@@ -30,10 +33,18 @@ export class Journal implements AsyncDisposable {
         cause: this.#failure,
       });
     }
-    this.#stream.write(`${JSON.stringify(event)}\n`);
+    if (this.#waiting === "") setImmediate(() => this.#flush());
+    this.#waiting += `${JSON.stringify(event)}\n`;
+  }
+
+  #flush(): void {
+    if (this.#waiting === "" || this.#stream.destroyed) return;
+    this.#stream.write(this.#waiting);
+    this.#waiting = "";
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#flush();
     if (this.#stream.destroyed) return;
     this.#stream.end();
     await once(this.#stream, "close").catch(() => undefined);
@@ -54,10 +65,15 @@ export async function readHistory(path: string): Promise<RunHistory> {
   let lastDamaged = 0;
   for (const line of linesOf(path)) {
     lines += 1;
-    if (line.trim() === "") continue;
+    if (builder.addLine(line)) {
+      filled += 1;
+      continue;
+    }
+    const text = textOf(line);
+    if (text.trim() === "") continue;
     filled += 1;
     try {
-      builder.add(eventIn(line));
+      builder.add(eventIn(text));
     } catch (error) {
       damaged += 1;
       lastDamaged = lines;
@@ -76,8 +92,8 @@ export async function readHistory(path: string): Promise<RunHistory> {
   return builder.build(damage, damaged > 0 && !isOnlyCut);
 }
 
-function eventIn(line: string): Event {
-  const value: unknown = JSON.parse(line);
+function eventIn(text: string): Event {
+  const value: unknown = JSON.parse(text);
   const isEvent = typeof value === "object" && value !== null && "type" in value && "at" in value;
   if (!isEvent || typeof value.at !== "number") throw new Error("found JSON that is no event (no type, or no time)");
   return value as Event;

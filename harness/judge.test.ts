@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { historyOf } from "./history.ts";
 import { combine, type Invariant, type Level, type Result, type Verdict, verdictOf } from "./invariant.ts";
 import { invariants } from "./invariants/list.ts";
 import { judge } from "./judge.ts";
+import { historyOf } from "./reading/history-builder.ts";
 import { answer, effect, HistorySketch, lost, SCENARIO } from "./testing/history-builder.ts";
 
 const violated = { message: "it broke", expected: "whole", actual: "broken", key: null, attempts: ["a1"] };

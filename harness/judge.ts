@@ -1,6 +1,7 @@
 /** Judging: every invariant over every scenario's history, combined by the fixed table. */
 import { describe } from "./evidence/answers.ts";
 import { faultReach } from "./evidence/fault-reach.ts";
+import { unfeltRefusals } from "./evidence/unfelt-refusals.ts";
 import type { History, Recorded, RunHistory } from "./history.ts";
 import {
   checkSafely,
@@ -26,6 +27,8 @@ export interface ScenarioVerdict {
   readonly result: Result;
   /** Why it is not a pass, beyond the violations themselves. */
   readonly reasons: readonly string[];
+  /** What whoever reads it should know, and that weighs nothing. */
+  readonly notes: readonly string[];
   readonly findings: readonly Finding[];
   /** Null: it was skipped. */
   readonly reconciliation: Reconciliation | null;
@@ -72,7 +75,7 @@ function judgeScenario(history: History, invariants: readonly Invariant[]): Scen
   const { scenario } = history;
   if (scenario.skipped !== null && history.attemptCount === 0) {
     const result = scenario.isLacking ? "inconclusive" : "skip";
-    return { history, result, reasons: [scenario.skipped], findings: [], reconciliation: null };
+    return { history, result, reasons: [scenario.skipped], notes: [], findings: [], reconciliation: null };
   }
   const findings = invariants.map((invariant): Finding => {
     const level = history.contract.levels[invariant.id] ?? invariant.level;
@@ -88,7 +91,8 @@ function judgeScenario(history: History, invariants: readonly Invariant[]): Scen
     ...unresolvedReasons(reconciliation),
   ];
   const result = combine([...findings.map(weight), ...(reasons.length > 0 ? (["inconclusive"] as const) : [])]);
-  return { history, result, reasons, findings, reconciliation };
+  const unfelt = unfeltRefusals(history);
+  return { history, result, reasons, notes: unfelt === null ? [] : [unfelt], findings, reconciliation };
 }
 
 /** Only a broken `must` fails a run; a deviation from a `should` is reported and passes. */

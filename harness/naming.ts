@@ -2,7 +2,7 @@
  * A plan's names made unique to a run, so that a plan can be played again against a target that remembers.
  * The same run, scenario, name and try always give the same texts.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** What a planned operation is called in this run. */
 export interface Named {
@@ -14,29 +14,21 @@ export interface Named {
 }
 
 export function named(runId: string, scenario: string, name: string, tries: number): Named {
-  const digest = createHash("sha256")
-    .update(JSON.stringify([runId, scenario, name, tries]))
-    .digest();
+  const digest = hash("sha256", JSON.stringify([runId, scenario, name, tries]), "hex");
   return {
     operation: `${scenario}/${name}${tries > 1 ? `~${tries}` : ""}`,
-    reference: `${runId}-${digest.subarray(16, 24).toString("hex")}`,
+    reference: `${runId}-${digest.slice(32, 48)}`,
     uuid: uuidOf(digest),
   };
 }
 
-/** A version 4 UUID (RFC 9562) from a digest instead of from chance. */
-function uuidOf(digest: Buffer): string {
-  const bytes = Buffer.from(digest.subarray(0, 16));
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = bytes.toString("hex");
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+/** A version 4 UUID (RFC 9562) from a digest, in hex, instead of from chance. */
+function uuidOf(digest: string): string {
+  const variant = "89ab"[Number.parseInt(digest.charAt(16), 16) % 4];
+  return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-4${digest.slice(13, 16)}-${variant}${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
 }
 
 /** Text unique to a run and scenario, for keys whose form the plan decides. */
 export function uniqueText(runId: string, scenario: string): string {
-  return createHash("sha256")
-    .update(JSON.stringify([runId, scenario]))
-    .digest("hex")
-    .slice(0, 12);
+  return hash("sha256", JSON.stringify([runId, scenario]), "hex").slice(0, 12);
 }

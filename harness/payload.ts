@@ -62,9 +62,20 @@ function fieldsBesideReference(operation: TargetOperation): readonly string[] {
   return changeableFields(operation).filter((field) => !String(valueAt(body, field)).includes("${operation}"));
 }
 
-function plainText({ request: { body } }: TargetOperation): string {
+/** Written once for each operation: under load it is asked for with every request. */
+const plainTexts = new WeakMap<TargetOperation, string>();
+
+/** The body as the target file has it. */
+export function plainText(operation: TargetOperation): string {
+  const { body } = operation.request;
   if (body === undefined) return "";
-  return typeof body === "string" ? body : JSON.stringify(body);
+  if (typeof body === "string") return body;
+  let text = plainTexts.get(operation);
+  if (text === undefined) {
+    text = JSON.stringify(body);
+    plainTexts.set(operation, text);
+  }
+  return text;
 }
 
 /** The body as an object, or null when it is not a JSON object. */

@@ -6,10 +6,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AttemptBuilder, type BuiltAttempt } from "./attempt-builder.ts";
 import { burst, type Landed } from "./burst/burst.ts";
 import { type Flight, receiptOf } from "./burst/receipt.ts";
-import { Disturbance } from "./disturbance.ts";
+import { Disturbance, type DisturbanceOptions } from "./disturbance.ts";
 import type { Gate } from "./event.ts";
 import { isFinal, RESOLVE_MARGIN_MS } from "./evidence/persistence.ts";
 import { Failure } from "./fail.ts";
+import type { FaultStep } from "./fault.ts";
 import type { Outcome } from "./operation.ts";
 import type { AttemptPlan, Scenario, Step } from "./scenario.ts";
 import { redactedOutcome } from "./secrets.ts";
@@ -51,6 +52,8 @@ class Player {
   /** Those around the step that is played, the innermost last. */
   readonly #disturbances: Disturbance[] = [];
   #lostWeight = 0;
+  /** Operations that have their final answer. */
+  readonly #answered = new Set<string>();
 
   constructor(stage: Stage, scenario: string) {
     this.#stage = stage;
@@ -76,7 +79,7 @@ class Player {
   async #step(step: Step): Promise<void> {
     switch (step.do) {
       case "send":
-        for (const plan of step.attempts) {
+        for (const plan of this.#chosen(step)) {
           this.#stage.signal.throwIfAborted();
           await this.#fire([this.#builder.build(plan)], "none");
           this.#checkTarget();
@@ -94,10 +97,13 @@ class Player {
       case "burst":
         return this.#burst(step);
       case "persist":
-        await Promise.all(step.attempts.map((plan) => this.#persist(plan)));
+        await Promise.all(this.#chosen(step).map((plan) => this.#persist(plan)));
         return;
       case "during":
-        return this.#during(step);
+        await this.#during(step);
+        return;
+      case "while-struck":
+        return this.#whileStruck(step);
       case "wait":
         await sleep(step.ms, undefined, { signal: this.#stage.signal });
         return;
@@ -107,6 +113,13 @@ class Player {
       case "observe":
         return this.#observe();
     }
+  }
+
+  #chosen({ attempts, only }: Extract<Step, { do: "send" | "persist" }>): readonly AttemptPlan[] {
+    if (only === undefined) return attempts;
+    const begun = attempts.filter((plan) => !this.#builder.isFresh([plan]));
+    if (only === "begun") return begun;
+    return begun.filter(({ operation }) => !this.#answered.has(this.#builder.namesOf(operation).operation));
   }
 
   /** A burst is worth something only if it overlapped; if it did not, it is run again under fresh names. */
@@ -145,24 +158,47 @@ class Player {
     }
   }
 
-  async #during({ fault, steps }: Extract<Step, { do: "during" }>): Promise<void> {
+  async #whileStruck({ strikes }: Extract<Step, { do: "while-struck" }>): Promise<void> {
+    const [first] = strikes;
+    if (first === undefined) return;
+    const takeBack = await Disturbance.prepare(this.#disturbanceBy(first.fault));
+    try {
+      for (const strike of strikes) {
+        if (!(await this.#during(strike, { isPrepared: true, mayMiss: strike !== first }))) return;
+      }
+    } finally {
+      await takeBack();
+    }
+  }
+
+  /** Resolves to whether the fault struck. */
+  async #during(
+    { fault, steps }: Extract<Step, { do: "during" }>,
+    how: Pick<DisturbanceOptions, "isPrepared" | "mayMiss"> = {},
+  ): Promise<boolean> {
     this.#faults += 1;
-    const disturbance = await Disturbance.begin({
-      stage: this.#stage,
-      scenario: this.#scenario,
-      id: `${this.#scenario}/f${this.#faults}`,
-      step: fault,
-      namesOf: (operation) => this.#builder.namesOf(operation),
-    });
+    const disturbance = await Disturbance.begin({ ...this.#disturbanceBy(fault), ...how });
     this.#disturbances.push(disturbance);
     const before = this.#throughLink.length;
     if (fault.at !== undefined) this.#builder.place(fault.at.operation);
+    let hasStruck = false;
     try {
       await this.play(steps);
     } finally {
-      await disturbance.heal(this.#throughLink.slice(before));
+      hasStruck = await disturbance.heal(this.#throughLink.slice(before));
       this.#disturbances.pop();
     }
+    return hasStruck;
+  }
+
+  #disturbanceBy(step: FaultStep): DisturbanceOptions {
+    return {
+      stage: this.#stage,
+      scenario: this.#scenario,
+      id: `${this.#scenario}/f${this.#faults}`,
+      step,
+      namesOf: (operation) => this.#builder.namesOf(operation),
+    };
   }
 
   async #observe(): Promise<void> {
@@ -174,7 +210,7 @@ class Player {
 
   /** Sends attempts together and records how each of them ended, as it ends. */
   async #fire(built: readonly BuiltAttempt[], gate: Gate): Promise<readonly Landed[]> {
-    const { journal, running, secrets, now, timeoutMs, signal } = this.#stage;
+    const { journal, running, secrets, now, timeoutMs, signal, target } = this.#stage;
     for (const { attempt } of built) journal.record({ type: "invoked", at: now(), attempt });
     return burst(
       built.map(({ attempt, request, abortAfterMs, isThroughLink }) => ({
@@ -187,6 +223,8 @@ class Player {
       (index, { completedAt, outcome }) => {
         const attemptId = built[index]?.attempt.id ?? "";
         journal.record({ type: "completed", at: completedAt, attemptId, outcome: redactedOutcome(outcome, secrets) });
+        const operation = built[index]?.attempt.operation;
+        if (operation !== undefined && isFinal(target.contract, outcome)) this.#answered.add(operation);
         if (built[index]?.isThroughLink) this.#throughLink.push(outcome);
         this.#weigh(outcome);
       },

@@ -145,7 +145,7 @@ interface Holdings {
 }
 
 function booksOf(history: History, use: ReferenceUse, effects: number): Holdings {
-  const states = statesOf(history, use.attempts);
+  const states = statesOf(history, use);
   const isDone = (state: string): boolean => history.run.completedStates.includes(state);
   return {
     effects,
@@ -166,13 +166,15 @@ function chargedOf(history: History, { reference, attempts }: ReferenceUse): num
   return charges.filter(({ status }) => status === "succeeded").length;
 }
 
-function statesOf({ records, contract }: History, attempts: ReferenceUse["attempts"]): readonly string[] | undefined {
+function statesOf({ records, contract }: History, { operations }: ReferenceUse): readonly string[] | undefined {
   if (!records.known) return undefined;
   const keys = new Set<string>();
-  for (const { attempt } of attempts) {
-    if (attempt.key === null || keys.has(attempt.key)) continue;
-    keys.add(attempt.key);
-    keys.add(keyAsTaken(contract, attempt.key));
+  for (const { kinds } of operations) {
+    for (const { key } of kinds) {
+      if (key === null || keys.has(key)) continue;
+      keys.add(key);
+      keys.add(keyAsTaken(contract, key));
+    }
   }
   const found = [...keys].flatMap((key) => records.value.get(key) ?? []);
   return found.length > 0 ? found : undefined;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Event } from "./event.ts";
-import { historyOf } from "./history.ts";
 import { invariants } from "./invariants/list.ts";
 import { type Judgement, judge } from "./judge.ts";
+import { historyOf } from "./reading/history-builder.ts";
 import { countOf, type Repeat, repeatIn, replayVerdict } from "./replay.ts";
 import { answer, effect, HistorySketch, SCENARIO } from "./testing/history-builder.ts";
 

@@ -105,7 +105,7 @@ export const reportSchema = z.strictObject({
     /** The lab's processor, which keeps books of its own. */
     downstream: z.boolean(),
   }),
-  /** What was passed over in the history, without loss or with it. */
+  /** What was passed over in the history, without loss or with it, and what a scenario would have the reader know. */
   notes: z.array(z.string()),
   command: z.string(),
   /** What a replay is played by; null for histories that do not hold it. */
@@ -160,7 +160,7 @@ export function reportOf(judgement: Judgement): Report {
     durationMs: history.durationMs,
     attempts: history.attempts,
     books: { effects: false, records: false, downstream: false, ...run?.books },
-    notes: [...history.notes, ...history.damage],
+    notes: [...history.notes, ...history.damage, ...judgement.scenarios.flatMap(({ notes }) => notes)],
     command: run?.command ?? "",
     recipe: run?.recipe ?? null,
     reconciliation: reconciledIn(judgement),

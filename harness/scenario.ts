@@ -87,9 +87,16 @@ export interface Endpoint {
   readonly isDownstream: boolean;
 }
 
+/** Healed in a `finally`. */
+interface During {
+  readonly do: "during";
+  readonly fault: FaultStep;
+  readonly steps: readonly Step[];
+}
+
 export type Step =
   /** One after another. */
-  | { readonly do: "send"; readonly attempts: readonly AttemptPlan[] }
+  | { readonly do: "send"; readonly attempts: readonly AttemptPlan[]; readonly only?: "begun" }
   /** Released in one tick. Repeated under fresh names when nothing overlapped, if nothing in it was sent before. */
   | {
       readonly do: "burst";
@@ -102,9 +109,14 @@ export type Step =
   | { readonly do: "start"; readonly attempts: readonly AttemptPlan[]; readonly until?: "final" }
   | { readonly do: "join" }
   /** Clients that repeat their attempt until they have a final answer, obeying Retry-After; all side by side. */
-  | { readonly do: "persist"; readonly attempts: readonly AttemptPlan[] }
-  /** Healed in a `finally`. */
-  | { readonly do: "during"; readonly fault: FaultStep; readonly steps: readonly Step[] }
+  | { readonly do: "persist"; readonly attempts: readonly AttemptPlan[]; readonly only?: "begun" | "unanswered" }
+  | During
+  /**
+   * Strikes of one kind, one after another until one of them finds nothing left to strike; the first one has to. How many there are is for
+   * the target to show: the `only` of later steps leaves out what was not played. `begun`: operations of which an
+   * attempt was made; `unanswered`: those of them that have no final answer yet.
+   */
+  | { readonly do: "while-struck"; readonly strikes: readonly During[] }
   | { readonly do: "wait"; readonly ms: number }
   /** Until every fault around has struck; not for ever, since one that never strikes says so itself. */
   | { readonly do: "until-struck" }

@@ -78,6 +78,14 @@ const operation = z.strictObject({
     .strictObject({ path: path.optional(), headers: headers.optional() })
     .optional()
     .describe("For `bench`: where the same business operation is reached without the key layer"),
+  large: z
+    .strictObject({
+      path: path.optional(),
+      headers: headers.optional(),
+      body: jsonObject.optional().describe("Fields to lay over the body"),
+    })
+    .optional()
+    .describe("For `bench`: how the same operation gets a large answer, so that storage is measured with both"),
   answer: z
     .record(z.string(), pointer)
     .optional()
@@ -96,6 +104,12 @@ const sql = z.strictObject({
   sql: z.string(),
   on: text(/^(postgres|postgres(ql)?:\/\/.+)$/, "postgres for the lab's database, or a postgres:// URL"),
 });
+
+/** Filled in by a bench that looks at the cleanup. */
+const fill = text(
+  /^(?=[\s\S]*\$\{count\})(?=[\s\S]*\$\{prefix\})(?=[\s\S]*\$\{expiresAt\})/,
+  "SQL with ${count}, ${prefix} and ${expiresAt} in it",
+);
 
 const states = {
   completed: z.array(z.string()).default(["completed"]).describe("States of a finished key record"),
@@ -173,7 +187,17 @@ export const targetSchema = z.strictObject({
   contract: contractOverridesSchema.default({ extends: "strict" }),
   effects: z.union([sql, http]).optional().describe("The books: one row per effect, with a column `operation`"),
   records: z
-    .union([sql.extend(states), http.extend(states)])
+    .union([
+      sql.extend({
+        ...states,
+        fill: fill
+          .optional()
+          .describe(
+            "For `bench --expired`: a statement that adds ${count} finished records, their keys beginning with ${prefix}, which expire at ${expiresAt}",
+          ),
+      }),
+      http.extend(states),
+    ])
     .optional()
     .describe("The key records: columns `key` and `state`"),
 });

@@ -1,11 +1,13 @@
 /**
  * The database answers, and says no: the transaction cannot be serialized, is given up for a deadlock, took too
- * long; or it says nothing for a while, and every connection of the pool is waiting. Where the target has
- * failpoints the errors are placed, else they strike the first statement that writes.
+ * long; or it says nothing for a while, and every connection of the pool is waiting. The errors strike the first
+ * statement that writes, and where the target has failpoints they are placed. Another one, of those that nobody
+ * tries again for on his own, strikes each write and each commit of an operation in turn.
  */
 import { databaseErrorCells } from "../harness/fault-cells.ts";
 import { faultsAt } from "../harness/fault-grid.ts";
-import { times } from "../harness/plan.ts";
+import { times, waitableLeaseMs } from "../harness/plan.ts";
+import { refusedInTurn } from "../harness/refused-in-turn.ts";
 import type { AttemptPlan, PlanContext, Scenario, Step } from "../harness/scenario.ts";
 
 const ERRORS = ["serialization-failure", "deadlock", "statement-timeout"] as const;
@@ -31,6 +33,7 @@ const scenario: Scenario = {
     const grid = placed.plan(context);
     return [
       ...firstStatements(context),
+      ...eachWrite(context),
       ...poolExhausted(context),
       ...("skip" in grid || "lacking" in grid ? [] : grid),
     ];
@@ -49,6 +52,22 @@ function firstStatements({ endpoints, callers }: PlanContext): readonly Step[] {
     { do: "persist", attempts },
     { do: "send", attempts },
   ];
+}
+
+/** The clients come back, whatever they were told. An endpoint at a time, so that no key outlives its retention. */
+function eachWrite(context: PlanContext): readonly Step[] {
+  const { leaseMs } = context.contract;
+  // A holder that failed may leave its key held, and such a lease is not waited for.
+  if (leaseMs !== "undocumented" && typeof waitableLeaseMs(context) !== "number") return [];
+  return context.endpoints.flatMap((endpoint): readonly Step[] => {
+    const { attempts, step } = refusedInTurn(context, endpoint);
+    return [
+      step,
+      { do: "observe" },
+      { do: "persist", attempts, only: "begun" },
+      { do: "send", attempts, only: "begun" },
+    ];
+  });
 }
 
 /** Each key twice, so that a duplicate waits for a connection while its first attempt has one. */

@@ -1,7 +1,9 @@
 /** The finished report of a bench: all that its reporters may see. Its JSON is a published format. */
 import { z } from "zod";
 import { BENCH_CLASSES } from "./bench-class.ts";
+import { cleanupSchema } from "./cleanup-report.ts";
 import { PACES } from "./schedule.ts";
+import { storageSchema, volumeSchema } from "./storage-report.ts";
 
 /** A figure with its 95 % interval. */
 const estimate = z.strictObject({ value: z.number(), low: z.number(), high: z.number() });
@@ -29,6 +31,7 @@ export const COSTS = [
   "row-bytes",
   "index-bytes",
   "dead-rows",
+  "redis-commands",
 ] as const;
 export type Cost = (typeof COSTS)[number];
 
@@ -76,6 +79,14 @@ const benchTarget = z.strictObject({
   classes: z.array(benchClass),
   /** Why exact costs are not there, or what they leave out; null: nothing to say. */
   costsNote: z.string().nullable(),
+  /** What key records take on disk; null: not measured. */
+  storage: storageSchema.nullable(),
+  /** Why it was not, or null. */
+  storageNote: z.string().nullable(),
+  /** How the removal of expired records is felt; null: not asked for, or not measured. */
+  cleanup: cleanupSchema.nullable(),
+  /** Why it was not, or null. */
+  cleanupNote: z.string().nullable(),
 });
 
 const threshold = z.strictObject({
@@ -117,6 +128,8 @@ export const benchSchema = z.strictObject({
     /** At p99; beyond it the bench is inconclusive. */
     lateMicrosMax: z.number(),
   }),
+  /** What the projections of storage are made for. */
+  volume: volumeSchema,
   targets: z.array(benchTarget),
   thresholds: z.array(threshold),
 });

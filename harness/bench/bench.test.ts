@@ -27,6 +27,8 @@ const ANY_LATENESS = 600_000_000;
 async function benchOf(targets: readonly Target[], load: Partial<Load> = {}, lateMicrosMax = ANY_LATENESS) {
   return bench(targets, invariants, {
     load: { ...LOAD, ...load },
+    volume: { perDay: 1_000_000, retentionDays: 1, isAssumed: true },
+    expired: null,
     choices: { again: true },
     thresholds: [],
     lateMicrosMax,
@@ -66,6 +68,7 @@ test("every class is measured, every request judged, and the report has the publ
   expect(report.targets[0]?.againHoldsZero).not.toBeNull();
   expect(report.targets[0]?.attempts).toBeGreaterThan(180);
   expect(report.targets[0]?.costsNote).toContain("${postgres}");
+  expect(report.targets[0]?.storageNote).toBe("storage was not measured: tested names no key records (records)");
   expect(benchSchema.parse(JSON.parse(JSON.stringify(report)))).toEqual(report);
 });
 
@@ -179,6 +182,7 @@ describe("the command", () => {
       "history.ndjson",
       "logs",
       "percentiles.svg",
+      "storage.svg",
     ]);
     const again = await idemproof(["check", join(folder, "reference", "history.ndjson")]);
     expect(again.code).toBe(0);
@@ -203,6 +207,9 @@ describe("the command", () => {
     [["--rate", "1", "--duration", "1"], "--rate and --duration: found 1 request(s) in all"],
     [["no-such.yaml"], "no-such.yaml: the target file cannot be read"],
     [["--duration", "0"], "Expected a number of seconds"],
+    [["--volume", "fast"], "Found fast, expected a number and a time, such as 2000000/day"],
+    [["--retention", "7"], "Found 7, expected a number and a unit, such as 7d"],
+    [["--expired", "-1"], "Expected a whole number from 1"],
   ])("%j is a usage error in plain words", async (args, words) => {
     const { code, stderr } = await idemproof(["bench", ...args, "--report-dir", join(folder, "wrong")]);
     expect(stderr).toContain(words);

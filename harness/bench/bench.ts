@@ -24,19 +24,29 @@ import type { Stage } from "../stage.ts";
 import type { Target } from "../target.ts";
 import type { BenchClass } from "./bench-class.ts";
 import type { BenchReport } from "./bench-report.ts";
+import { checkFill, measureCleanup } from "./cleanup.ts";
+import type { CleanupReport } from "./cleanup-report.ts";
 import { type Choices, type Contender, contenderOf } from "./contender.ts";
 import { CostMeter, type Costs, isDurable } from "./costs.ts";
 import { exchange, type Generated, generate, type Lane } from "./generator.ts";
 import { withHolders } from "./holders.ts";
 import { newMeasurement } from "./measurements.ts";
+import { RedisCounter } from "./redis-commands.ts";
 import { benchReportOf, type Measured } from "./report-of.ts";
+import { costsOf, type Meters } from "./request-costs.ts";
 import { blocksIn, type Load, type Slot, scheduleOf } from "./schedule.ts";
 import { Sender } from "./sender.ts";
+import { type MeasuredStorage, measureStorage } from "./storage.ts";
+import type { Volume } from "./storage-report.ts";
 import type { Threshold } from "./threshold.ts";
 import { BENCH_SCENARIO, type ReplicaNumbers, Traffic } from "./traffic.ts";
 
 export interface BenchOptions {
   readonly load: Load;
+  /** What storage is projected to. */
+  readonly volume: Volume;
+  /** Records that are put there to expire; null: the cleanup is not looked at. */
+  readonly expired: number | null;
   readonly choices: Choices;
   readonly thresholds: readonly Threshold[];
   /** At p99; a generator that is later than this measures itself. */
@@ -51,7 +61,15 @@ export interface BenchOptions {
 }
 
 /** Files that an earlier bench left, whose figures must not pass for this one's. */
-const OWN_FILES = ["bench.json", "bench.md", "percentiles.svg", "differences.svg", "history.ndjson", "logs"];
+const OWN_FILES = [
+  "bench.json",
+  "bench.md",
+  "percentiles.svg",
+  "differences.svg",
+  "storage.svg",
+  "history.ndjson",
+  "logs",
+];
 /** At this many in flight a target is far behind; more would only fill the memory. */
 const IN_FLIGHT_MIN = 1_000;
 const IN_FLIGHT_SECONDS = 2;
@@ -62,6 +80,7 @@ const COST_CONFLICTS = 5;
 /** Keys that are there before the load begins, for the first replays. */
 const PRIMED = 3;
 const PROGRESS_MS = 2_000;
+const NO_DATABASE = "exact costs were not measured: the target does not use the lab's database (${postgres})";
 
 /** Throws a `Failure` when the bench could not even begin. */
 export async function bench(
@@ -84,21 +103,26 @@ export async function bench(
     for (const contender of contenders) entries.push(await Entry.open(contender, contenders.length > 1, now, options));
     for (const entry of entries) await entry.begin(options);
     generated = await underLoad(entries, slots, options);
+    // One after the other: what cleans up in one database is felt in all others on this machine.
+    for (const entry of entries) await entry.measureCleanup(options);
     options.progress.step("waiting until the system is quiet");
     for (const { stage } of entries) await readBooks(stage);
     for (const entry of entries) entry.end(options.signal.aborted ? "interrupted" : "done", null);
   } catch (error) {
     if (generated === null) throw error;
-    for (const entry of entries) entry.end("failed", redacted(messageOf(error), entry.stage.secrets));
+    const ending = options.signal.aborted ? "interrupted" : "failed";
+    for (const entry of entries) entry.end(ending, redacted(messageOf(error), entry.stage.secrets));
   } finally {
     options.progress.step("taking the lab down");
     await Promise.all(entries.map((entry) => entry[Symbol.asyncDispose]()));
   }
   options.progress.step("judging");
   const measured: Measured[] = [];
-  for (const { contender, lane, costs, costsNote, history } of entries) {
+  for (const entry of entries) {
+    const { contender, lane, costs, costsNote, storage, cleanup, history } = entry;
     const judgement = judge(await readHistory(join(options.directory, history)), invariants);
-    measured.push({ contender, measurements: lane.measurements, costs, costsNote, history, judgement });
+    const { measurements } = lane;
+    measured.push({ contender, measurements, costs, costsNote, storage, cleanup, history, judgement });
   }
   return benchReportOf(measured, generated, blocksIn(slots), {
     ...options,
@@ -146,6 +170,10 @@ class Entry implements AsyncDisposable {
   readonly history: string;
   readonly costs = new Map<BenchClass, Costs>();
   costsNote: string | null = null;
+  /** Or why there is none. */
+  storage: MeasuredStorage | string = "storage was not measured";
+  /** Null: nobody asked. */
+  cleanup: CleanupReport | string | null = null;
   readonly #lab: Lab;
 
   private constructor(contender: Contender, lane: Lane, history: string, lab: Lab) {
@@ -218,15 +246,37 @@ class Entry implements AsyncDisposable {
     }
     stage.journal.record({ type: "run", format: 1, at: stage.now(), run: this.#facts(options) });
     await this.#checkWays();
+    if (options.expired !== null) await checkFill(this.lane);
     const requirement = "Under load every operation takes effect once, and every key is answered as without load";
     const started = { title: "Bench", requirement, exercises: exercisedBy(contender), stage: "calm" } as const;
     stage.journal.record({ type: "scenario", at: stage.now(), id: BENCH_SCENARIO, state: "started", ...started });
     await using sender = new Sender(options.timeoutMs);
-    for (let count = 0; count < PRIMED; count += 1) await this.#send("first-use", sender, null);
+    await this.#prime(sender);
     options.progress.step(`counting what one request of ${contender.target.file.name} costs`);
     await this.#measureCosts(sender);
     // Under load they would only be in the way.
     await stage.running.counted?.end();
+    this.storage = await measureStorage(this.lane, contender, sender, options.progress.step);
+    // The keys from before may be forgotten by now.
+    await this.#prime(sender);
+  }
+
+  async #prime(sender: Sender): Promise<void> {
+    for (let count = 0; count < PRIMED; count += 1) await this.#send("first-use", sender, null);
+  }
+
+  async measureCleanup({ expired, load, timeoutMs, signal, progress }: BenchOptions): Promise<void> {
+    if (expired === null || signal.aborted) return;
+    await using sender = new Sender(timeoutMs);
+    const inFlightMax = inFlightMaxOf(load);
+    this.cleanup = await measureCleanup(this.lane, {
+      expired,
+      load,
+      sender,
+      inFlightMax,
+      signal,
+      onStep: progress.step,
+    });
   }
 
   end(ending: Ending, message: string | null): void {
@@ -251,50 +301,44 @@ class Entry implements AsyncDisposable {
   }
 
   async #measureCosts(sender: Sender): Promise<void> {
-    const { postgres } = this.stage.running;
-    if (postgres === null) {
-      this.costsNote = "exact costs were not measured: the target does not use the lab's database (${postgres})";
-      return;
-    }
-    const { counted } = this.stage.running;
-    const meter = await CostMeter.open(postgres, counted?.roundTrips);
-    if (typeof meter === "string") {
-      this.costsNote = meter;
-      return;
-    }
-    await using open = meter;
+    const { postgres, redis, counted } = this.stage.running;
+    await using commands = redis === null ? null : await RedisCounter.open(redis);
+    const meter = postgres === null ? NO_DATABASE : await CostMeter.open(postgres, counted?.roundTrips);
+    await using database = typeof meter === "string" ? null : meter;
+    if (typeof meter === "string") this.costsNote = meter;
+    if (database === null && commands === null) return;
     const places = placesOf(this.#lab.target);
     this.lane.traffic.turnTo(places.counted);
     for (const one of this.contender.classes) {
       this.stage.signal.throwIfAborted();
       if (one === "again") continue;
-      this.costs.set(
-        one,
-        one === "conflict" ? await this.#conflictCosts(open, sender) : await this.#costs(open, one, sender),
-      );
+      this.costs.set(one, await this.#costs({ database, redis: commands }, one, sender));
     }
     this.lane.traffic.turnTo(places.underLoad);
   }
 
-  #costs(meter: CostMeter, one: BenchClass, sender: Sender): Promise<Costs> {
-    return meter.measure(COST_REQUESTS, () => this.#send(one, sender, null));
+  async #costs(meters: Meters, one: BenchClass, sender: Sender): Promise<Costs> {
+    if (one === "conflict") return this.#conflictCosts(meters, sender);
+    // The keys from before may be too old to be used again, and what is not sent would seem to cost nothing.
+    if (one === "replay" || one === "mismatch") await this.#prime(sender);
+    return costsOf(meters, COST_REQUESTS, () => this.#send(one, sender, null));
   }
 
   /** Each beside a holder of its own, which begins before the count and ends after it. */
-  async #conflictCosts(meter: CostMeter, sender: Sender): Promise<Costs> {
+  async #conflictCosts(meters: Meters, sender: Sender): Promise<Costs> {
     const { traffic } = this.lane;
     let holder = "";
     let holding: Promise<unknown> = Promise.resolve();
-    const counted = await meter.measure(
-      COST_CONFLICTS,
-      () => this.#send("conflict", sender, holder),
-      async () => {
-        holder = traffic.fresh("holder");
-        holding = exchange(this.lane, traffic.holder(holder), sender);
-        await sleep(this.slowMs * 0.4);
-      },
-      async () => void (await holding),
-    );
+    const before = async (): Promise<void> => {
+      holder = traffic.fresh("holder");
+      holding = exchange(this.lane, traffic.holder(holder), sender);
+      await sleep(this.slowMs * 0.4);
+    };
+    const after = async (): Promise<void> => void (await holding);
+    const counted = await costsOf(meters, COST_CONFLICTS, () => this.#send("conflict", sender, holder), {
+      before,
+      after,
+    });
     // What is in the tables afterwards is the holders'.
     const { "row-bytes": _, "index-bytes": __, "dead-rows": ___, ...own } = counted;
     return own;
@@ -353,6 +397,10 @@ async function underLoad(
   return generate(
     starts,
     entries.map(({ lane }) => lane),
-    { sender, inFlightMax: Math.max(IN_FLIGHT_MIN, IN_FLIGHT_SECONDS * load.rate), signal, onStart },
+    { sender, inFlightMax: inFlightMaxOf(load), signal, onStart },
   );
+}
+
+function inFlightMaxOf({ rate }: Load): number {
+  return Math.max(IN_FLIGHT_MIN, IN_FLIGHT_SECONDS * rate);
 }

@@ -3,16 +3,18 @@
  * asked for. For a class that it cannot, the reason stands in the report.
  */
 import { Failure } from "../fail.ts";
-import { changeableFields } from "../payload.ts";
+import { changeableFields, plainText, variedText } from "../payload.ts";
 import type { Target, TargetOperation } from "../target.ts";
 import type { BenchClass } from "./bench-class.ts";
 
 export interface Contender {
-  /** With the operation and, where there is one, its baseline as a second operation. */
+  /** With the operation and, where there are such, its baseline and its large variant as further operations. */
   readonly target: Target;
   readonly operation: string;
   /** Null: the file names no way around the key layer. */
   readonly baseline: string | null;
+  /** The operation whose answer is large; null: the file names no way to ask for one. */
+  readonly large: string | null;
   readonly caller: string;
   /** What first use is compared with. */
   readonly comparedWith: "baseline" | "replay";
@@ -40,16 +42,19 @@ export function contenderOf(target: Target, { operation: chosen, again }: Choice
   }
   const hasBaseline = operation.baseline !== undefined || file.start?.baseline !== undefined;
   const baseline = hasBaseline ? `${name} (baseline)` : null;
+  const large = operation.large === undefined ? null : `${name} (large)`;
   const left = leftOut(target, operation, hasBaseline, again);
   const all: readonly BenchClass[] = ["baseline", "again", "first-use", "replay", "conflict", "mismatch"];
   const operations = {
     [name]: operation,
-    ...(baseline === null ? {} : { [baseline]: baselineOf(operation) }),
+    ...(baseline === null ? {} : { [baseline]: requestedAs(operation, operation.baseline) }),
+    ...(large === null ? {} : { [large]: requestedAs(operation, operation.large) }),
   };
   return {
     target: { ...target, file: { ...file, operations } },
     operation: name,
     baseline,
+    large,
     caller: Object.keys(file.callers)[0] ?? "",
     comparedWith: hasBaseline ? "baseline" : "replay",
     classes: all.filter((one) => left[one] === undefined),
@@ -58,12 +63,19 @@ export function contenderOf(target: Target, { operation: chosen, again }: Choice
   };
 }
 
-/** The same operation by the other way. */
-function baselineOf(operation: TargetOperation): TargetOperation {
-  const { path = operation.request.path, headers = {} } = operation.baseline ?? {};
+type Way = NonNullable<TargetOperation["baseline"]> & NonNullable<TargetOperation["large"]>;
+
+/** The same operation, asked for in another way. */
+function requestedAs(operation: TargetOperation, { path, headers, body }: Partial<Way> = {}): TargetOperation {
+  const { request } = operation;
   return {
     ...operation,
-    request: { ...operation.request, path, headers: { ...operation.request.headers, ...headers } },
+    request: {
+      ...request,
+      path: path ?? request.path,
+      headers: { ...request.headers, ...headers },
+      body: body === undefined ? request.body : variedText(plainText(operation), body),
+    },
   };
 }
 

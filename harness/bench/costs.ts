@@ -86,8 +86,8 @@ export class CostMeter implements AsyncDisposable {
     try {
       await Promise.all(clients.map((client) => client.connect()));
       await counting.query("create extension if not exists pg_stat_statements");
-      await sizing.query("create schema idemproof_costs");
-      await sizing.query("create extension pgstattuple schema idemproof_costs");
+      await sizing.query("create schema if not exists idemproof_costs");
+      await sizing.query("create extension if not exists pgstattuple schema idemproof_costs");
       const meter = new CostMeter(counting, sizing, database, roundTrips);
       await meter.#counters();
       return meter;

@@ -14,12 +14,16 @@ import {
   SHARES,
   type ThresholdResult,
 } from "./bench-report.ts";
+import type { CleanupReport } from "./cleanup-report.ts";
 import type { Contender } from "./contender.ts";
 import type { Costs } from "./costs.ts";
 import type { Generated } from "./generator.ts";
 import type { ClassMeasurement, Measurements } from "./measurements.ts";
+import { projectionOf } from "./projection.ts";
 import type { Load } from "./schedule.ts";
 import { compare, type Sample } from "./statistics.ts";
+import type { MeasuredStorage } from "./storage.ts";
+import type { Projection, Volume } from "./storage-report.ts";
 import { judgeThreshold, type Threshold } from "./threshold.ts";
 
 export interface Measured {
@@ -27,12 +31,17 @@ export interface Measured {
   readonly measurements: Measurements;
   readonly costs: ReadonlyMap<BenchClass, Costs>;
   readonly costsNote: string | null;
+  /** Or why there is none. */
+  readonly storage: MeasuredStorage | string;
+  /** Null: nobody asked. */
+  readonly cleanup: CleanupReport | string | null;
   readonly history: string;
   readonly judgement: Judgement;
 }
 
 export interface ReportOptions {
   readonly load: Load;
+  readonly volume: Volume;
   readonly thresholds: readonly Threshold[];
   readonly lateMicrosMax: number;
   readonly version: string;
@@ -54,8 +63,8 @@ export function benchReportOf(
   blocks: number,
   options: ReportOptions,
 ): BenchReport {
-  const { load, thresholds, version, command, startedAt, durationMs, lateMicrosMax } = options;
-  const targets = measured.map((one) => targetOf(one, blocks, load.seed));
+  const { load, volume, thresholds, version, command, startedAt, durationMs, lateMicrosMax } = options;
+  const targets = measured.map((one) => targetOf(one, blocks, options));
   const results = thresholds.flatMap((threshold) => targets.map((target) => judgeThreshold(threshold, target)));
   const { p50 = 0, p99 = 0, max = 0 } = generated?.lateness ?? {};
   return {
@@ -81,6 +90,7 @@ export function benchReportOf(
       lateMicros: { p50, p99, max },
       lateMicrosMax,
     },
+    volume,
     targets,
     thresholds: results,
   };
@@ -100,7 +110,10 @@ function resultOf(
     );
     return { result: "fail", reasons };
   }
-  const doubts = [...generatorDoubts(generated, options), ...targets.flatMap(targetDoubts)];
+  const doubts = [
+    ...generatorDoubts(generated, options),
+    ...targets.flatMap((target) => [...targetDoubts(target), ...cleanupDoubts(target, options)]),
+  ];
   if (doubts.length > 0) return { result: "inconclusive", reasons: doubts };
   const told = (result: ThresholdResult["result"]): string[] =>
     thresholds
@@ -155,8 +168,25 @@ function targetDoubts({ target, verdict, reasons, againHoldsZero, classes }: Ben
   ];
 }
 
-function targetOf(measured: Measured, blocks: number, seed: number): BenchTarget {
-  const { contender, judgement, costsNote, history } = measured;
+function cleanupDoubts({ target, cleanup }: BenchTarget, { lateMicrosMax }: ReportOptions): string[] {
+  if (cleanup === null) return [];
+  const { lateMicros, isOverrun, rate } = cleanup;
+  return [
+    ...(lateMicros > lateMicrosMax
+      ? [
+          `${target}: while records were cleaned up the generator itself was late: one start in a hundred by more than ${millis(lateMicros)}, and ${millis(lateMicrosMax)} is allowed: ask for a lower --rate`,
+        ]
+      : []),
+    ...(isOverrun
+      ? [
+          `${target}: while records were cleaned up it did not keep up with ${rate} requests a second: ask for a lower --rate`,
+        ]
+      : []),
+  ];
+}
+
+function targetOf(measured: Measured, blocks: number, { load: { seed }, volume }: ReportOptions): BenchTarget {
+  const { contender, judgement, costsNote, storage, cleanup, history } = measured;
   const classes = BENCH_CLASSES.map((name) => classOf(name, measured, blocks, seed));
   const again = classes.find((one) => one.class === "again")?.figures.find(({ quantile }) => quantile === "p50");
   const { difference = null } = again ?? {};
@@ -179,7 +209,15 @@ function targetOf(measured: Measured, blocks: number, seed: number): BenchTarget
     againHoldsZero: difference === null ? null : difference.low <= 0 && difference.high >= 0,
     classes,
     costsNote,
+    storage: typeof storage === "string" ? null : { ...storage, projections: projectionsOf(storage, volume) },
+    storageNote: typeof storage === "string" ? storage : null,
+    cleanup: typeof cleanup === "string" ? null : cleanup,
+    cleanupNote: typeof cleanup === "string" ? cleanup : null,
   };
+}
+
+function projectionsOf({ sizes, cycle }: MeasuredStorage, volume: Volume): Projection[] {
+  return sizes.map((size) => projectionOf(size, cycle, volume));
 }
 
 function classOf(name: BenchClass, measured: Measured, blocks: number, seed: number): ClassReport {

@@ -42,6 +42,10 @@ const target: BenchTarget = {
   againHoldsZero: null,
   classes: [measured, empty, left],
   costsNote: null,
+  storage: null,
+  storageNote: null,
+  cleanup: null,
+  cleanupNote: null,
 };
 
 test.each([

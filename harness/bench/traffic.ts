@@ -87,6 +87,12 @@ export class Traffic {
     }
   }
 
+  /** A first use whose answer is large; null: nobody knows how to ask for one. */
+  large(): AttemptPlan | null {
+    const { large } = this.#contender;
+    return large === null ? null : { ...this.#keyed(this.fresh("large")), endpoint: large };
+  }
+
   /** A slow request that keeps its key in flight. */
   holder(operation: string): BuiltAttempt {
     return this.#builder.build({ ...this.#keyed(operation), condition: "slow" });

@@ -24,8 +24,9 @@ export class Settlement {
     this.#onSettled();
   }
 
-  startClock(timeoutMs: number): void {
+  /** `late` says what a limit means that was passed. */
+  startClock(timeoutMs: number, late: () => Outcome = () => ({ kind: "indeterminate", reason: "timeout" })): void {
     if (this.#isSettled) return;
-    this.#clock = setTimeout(() => this.settle({ kind: "indeterminate", reason: "timeout" }), timeoutMs);
+    this.#clock = setTimeout(() => this.settle(late()), timeoutMs);
   }
 }

@@ -6,6 +6,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { bench } from "../bench/bench.ts";
 import { type BenchReport, benchSchema } from "../bench/bench-report.ts";
 import { PACES, type Pace } from "../bench/schedule.ts";
+import type { Volume } from "../bench/storage-report.ts";
 import { thresholdOf } from "../bench/threshold.ts";
 import { Failure, messageOf } from "../fail.ts";
 import { invariants } from "../invariants/list.ts";
@@ -13,6 +14,7 @@ import { ReportDirectory } from "../report-directory.ts";
 import { benchMarkdown } from "../reporters/bench-markdown.ts";
 import { differencesPlot, percentilesPlot } from "../reporters/bench-plots.ts";
 import { benchTerminal } from "../reporters/bench-terminal.ts";
+import { storagePlot } from "../reporters/storage-plot.ts";
 import { exitCodes } from "./exit.ts";
 import { checkHosts } from "./hosts.ts";
 import { interruption } from "./interruption.ts";
@@ -21,12 +23,16 @@ import { collect, ownCommand, SEED_MAX, several, shellWord, upTo } from "./optio
 import { version } from "./package.ts";
 import { progressOn } from "./progress.ts";
 import { targetNamed } from "./target-source.ts";
+import { retentionOf, volumeOf } from "./volume.ts";
 
 interface Options extends LabChoices {
   readonly rate: number;
   readonly duration: number;
   readonly pace: Pace;
   readonly seed?: number;
+  readonly volume?: number;
+  readonly retention?: number;
+  readonly expired?: number;
   readonly operation?: string;
   readonly aa?: boolean;
   readonly threshold?: readonly string[];
@@ -41,6 +47,11 @@ interface Options extends LabChoices {
 const RATE = 150;
 const SECONDS = 60;
 const LATE_MS = 5;
+/** What storage is projected to where nobody says what theirs is. */
+const VOLUME_PER_DAY = 1_000_000;
+const RETENTION_DAYS = 1;
+/** Some gigabytes. */
+const EXPIRED_MAX = 10_000_000;
 
 export function benchCommand(): Command {
   const command = new Command("bench")
@@ -50,6 +61,13 @@ export function benchCommand(): Command {
     .option("--duration <seconds>", "how long the load lasts", seconds, SECONDS)
     .addOption(new Option("--pace <gaps>", "gaps between starts").choices(PACES).default("exponential"))
     .option("--seed <number>", "order and gaps come from it (default: a new one)", upTo(SEED_MAX, 0))
+    .option("--volume <number/time>", "operations that storage is projected to (default: 1000000/day)", volumeOf)
+    .option("--retention <time>", "how long their keys are kept (default: 24h)", retentionOf)
+    .option(
+      "--expired <number>",
+      "put so many records there that expire, and measure while they are cleaned up",
+      upTo(EXPIRED_MAX),
+    )
     .option("--operation <name>", "the operation to measure (default: the first one of each target file)")
     .option("--aa", "measure what the others are compared with twice: the difference must be none")
     .option("--threshold <limit>", "such as 'first-use.p99.difference < 5ms' (repeatable)", collect)
@@ -74,6 +92,8 @@ async function benchOnce(paths: readonly string[], options: Options): Promise<nu
   const seed = options.seed ?? randomInt(SEED_MAX);
   const report = await bench(targets, invariants, {
     load: { rate: options.rate, durationMs: options.duration * 1000, pace: options.pace, seed },
+    volume: volumeIn(options),
+    expired: options.expired ?? null,
     choices: { operation: options.operation, again: options.aa === true },
     thresholds,
     lateMicrosMax: options.lateness * 1000,
@@ -93,6 +113,14 @@ async function benchOnce(paths: readonly string[], options: Options): Promise<nu
     process.stdout.write(`reports in ${relative(process.cwd(), directory) || "."}\n`);
   }
   return signal.aborted ? exitCodes.interrupted : exitCodeOfBench(report.result);
+}
+
+function volumeIn({ volume, retention }: Options): Volume {
+  return {
+    perDay: volume ?? VOLUME_PER_DAY,
+    retentionDays: retention ?? RETENTION_DAYS,
+    isAssumed: volume === undefined && retention === undefined,
+  };
 }
 
 function exitCodeOfBench(result: BenchReport["result"]): number {
@@ -115,6 +143,7 @@ async function writeBench(report: BenchReport, directory: string): Promise<void>
     "bench.md": markdown,
     "percentiles.svg": percentilesPlot(report),
     "differences.svg": differencesPlot(report),
+    "storage.svg": storagePlot(report),
   };
   try {
     await mkdir(directory, { recursive: true });
@@ -136,6 +165,9 @@ function argumentsOf(paths: readonly string[], options: Options): readonly strin
     ...paths,
     ...["--rate", String(options.rate), "--duration", String(options.duration), "--pace", options.pace],
     ...["--seed", String(options.seed)],
+    ...(options.volume === undefined ? [] : ["--volume", `${options.volume}/day`]),
+    ...(options.retention === undefined ? [] : ["--retention", `${options.retention}d`]),
+    ...(options.expired === undefined ? [] : ["--expired", String(options.expired)]),
     ...(options.operation === undefined ? [] : ["--operation", options.operation]),
     ...(options.aa ? ["--aa"] : []),
     ...(options.threshold ?? []).flatMap((text) => ["--threshold", text]),

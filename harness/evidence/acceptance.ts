@@ -25,10 +25,11 @@ export const acceptanceByReference = oncePerHistory((history): ReadonlyMap<strin
 
 /** One for an operation that may have executed; one for each such attempt where no key, or none that still lives, joins them. */
 function executionsAllowed(history: History, operation: OperationRecord): number {
-  const { attempts } = operation;
-  const executions = attempts.filter((recorded) => mayHaveExecuted(history, recorded)).length;
+  const { attempts, kinds } = operation;
+  let executions = 0;
+  for (const recorded of attempts) if (mayHaveExecuted(history, recorded)) executions += 1;
   const isOneExecution =
-    attempts.every(({ attempt }) => attempt.key !== null && attempt.malformed === null) &&
+    kinds.every(({ key, malformed }) => key !== null && malformed === null) &&
     withinRetention(history.contract, operation).length === attempts.length;
   return isOneExecution ? Math.min(executions, 1) : executions;
 }

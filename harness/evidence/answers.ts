@@ -133,14 +133,17 @@ export function firstSuccess(history: History, attempts: readonly Recorded[]): A
  * The attempts of a group that certainly fall within the retention of its first one: received and answered
  * before the earliest moment at which its record may be forgotten. All of them where retention is undocumented.
  */
-export function withinRetention(contract: Contract, group: Pick<KeyGroup, "attempts">): readonly Recorded[] {
+export function withinRetention(
+  contract: Contract,
+  group: Pick<KeyGroup, "attempts"> & Partial<Pick<KeyGroup, "lastAt">>,
+): readonly Recorded[] {
   const first = group.attempts[0];
   if (first === undefined || contract.retentionMs === "undocumented") return group.attempts;
   const end = first.invokedAt + contract.retentionMs * 1000;
   const isWithin = ({ completedAt, invokedAt }: Recorded): boolean =>
     (completedAt === Infinity ? invokedAt : completedAt) < end;
-  // Mostly all of them are, and then nothing is copied.
-  return group.attempts.every(isWithin) ? group.attempts : group.attempts.filter(isWithin);
+  // Mostly all of them are, and then nothing is looked at.
+  return (group.lastAt ?? Infinity) < end ? group.attempts : group.attempts.filter(isWithin);
 }
 
 /** An attempt as a proof sentence names it: `a12 (201)`. */

@@ -1,7 +1,7 @@
 /** Answers that certainly say "your duplicate is in flight", with everything that was sent under the same key text. */
 
 import type { Contract } from "../contract.ts";
-import type { History, Recorded } from "../history.ts";
+import type { History, KeyGroup, Recorded } from "../history.ts";
 import { undocumented, type Verdict } from "../invariant.ts";
 import { type Answered, isConflict, isMismatch, isSuccess, isValidationError } from "./answers.ts";
 import { keyText, requestOf } from "./key-scope.ts";
@@ -30,19 +30,34 @@ export function withoutConflicts({ inFlight: { answers } }: Contract): Verdict |
 }
 
 export const keyUses = oncePerHistory((history): readonly KeyUse[] => {
-  const byText = new Map<string, Recorded[]>();
-  for (const recorded of history.attempts) {
-    if (recorded.attempt.key === null) continue;
-    const text = keyText(history.contract, recorded.attempt.key);
+  const byText = new Map<string, KeyGroup[]>();
+  for (const group of history.groups) {
+    const text = keyText(history.contract, group.key);
     const known = byText.get(text);
-    if (known) known.push(recorded);
-    else byText.set(text, [recorded]);
+    if (known) known.push(group);
+    else byText.set(text, [group]);
   }
-  return [...byText].map(([key, attempts]) => keyUse(history, key, attempts));
+  const shared = attemptsByText(history, byText);
+  return [...byText].map(([key, groups]) => keyUse(history, key, groups, shared.get(key) ?? groups[0]?.attempts ?? []));
 });
 
-function keyUse(history: History, key: string, attempts: readonly Recorded[]): KeyUse {
-  const standsForOne = isOneRequest(history, attempts);
+/** Of keys that several groups use, since only together they are in order. */
+function attemptsByText(
+  { contract, attempts }: History,
+  groupsByText: ReadonlyMap<string, readonly KeyGroup[]>,
+): ReadonlyMap<string, readonly Recorded[]> {
+  const byText = new Map<string, Recorded[]>();
+  for (const [text, groups] of groupsByText) if (groups.length > 1) byText.set(text, []);
+  if (byText.size === 0) return byText;
+  for (const recorded of attempts) {
+    const { key } = recorded.attempt;
+    if (key !== null) byText.get(keyText(contract, key))?.push(recorded);
+  }
+  return byText;
+}
+
+function keyUse(history: History, key: string, groups: readonly KeyGroup[], attempts: readonly Recorded[]): KeyUse {
+  const standsForOne = isOneRequest(history, groups);
   const conflicts: Answered[] = [];
   const others: Recorded[] = [];
   for (const recorded of attempts) {
@@ -52,15 +67,17 @@ function keyUse(history: History, key: string, attempts: readonly Recorded[]): K
   return { key, attempts, standsForOne, conflicts, others };
 }
 
-function isOneRequest({ contract }: History, attempts: readonly Recorded[]): boolean {
-  const [first] = attempts;
-  return attempts.every(
-    ({ attempt }) =>
-      first !== undefined &&
-      attempt.caller === first.attempt.caller &&
-      attempt.endpoint === first.attempt.endpoint &&
-      attempt.query === first.attempt.query &&
-      requestOf(contract, attempt) === requestOf(contract, first.attempt),
+function isOneRequest({ contract }: History, groups: readonly KeyGroup[]): boolean {
+  const [first] = groups;
+  const [kind] = first?.kinds ?? [];
+  if (first === undefined || kind === undefined) return true;
+  const request = requestOf(contract, kind);
+  return groups.every(
+    ({ caller, endpoint, query, kinds }) =>
+      caller === first.caller &&
+      endpoint === first.endpoint &&
+      query === first.query &&
+      kinds.every((one) => requestOf(contract, one) === request),
   );
 }
 

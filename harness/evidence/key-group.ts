@@ -37,8 +37,8 @@ export function loneFirst({ attempts: [first, second] }: KeyGroup): Answered | n
 }
 
 /** False where a key on the wire is malformed: a target may take it for none, or for another. */
-export function hasOrdinaryKey({ attempts }: KeyGroup): boolean {
-  return attempts.every(({ attempt }) => attempt.malformed === null);
+export function hasOrdinaryKey({ kinds }: KeyGroup): boolean {
+  return kinds.every(({ malformed }) => malformed === null);
 }
 
 /**
@@ -64,12 +64,13 @@ function arrangedByKey({ contract, groups }: History): ReadonlyMap<string, reado
 }
 
 /** Groups with an ordinary key that no other group uses. */
-export const groupsWithOwnKey = oncePerHistory((history): readonly KeyGroup[] =>
-  [...groupsByKey(history).values()].flatMap((groups) => {
-    const [group] = groups;
-    return group !== undefined && groups.length === 1 && hasOrdinaryKey(group) ? [group] : [];
-  }),
-);
+export const groupsWithOwnKey = oncePerHistory((history): readonly KeyGroup[] => {
+  const own: KeyGroup[] = [];
+  for (const [group, ...others] of groupsByKey(history).values()) {
+    if (group !== undefined && others.length === 0 && hasOrdinaryKey(group)) own.push(group);
+  }
+  return own;
+});
 
 /** Did the request itself carry this text, so that an answer may repeat it? */
 export function carries({ request, reference, key }: Attempt, text: string): boolean {

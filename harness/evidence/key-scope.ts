@@ -43,7 +43,7 @@ export function operationIdentity(contract: Contract, { key, operation, caller, 
 
 /** Groups with an ordinary key that, by the contract's promise, no other group shares. */
 export const ownGroups = oncePerHistory(({ contract, groups }): readonly KeyGroup[] => {
-  const ordinary = groups.filter(({ attempts }) => attempts.every(({ attempt }) => attempt.malformed === null));
+  const ordinary = groups.filter(({ kinds }) => kinds.every(({ malformed }) => malformed === null));
   if (separatesEverything(contract)) return ordinary;
   const count = new Map<string, number>();
   for (const group of groups) {

@@ -4,7 +4,7 @@
  */
 import type { Contract } from "../contract.ts";
 import type { History, KeyGroup, Observation, Recorded } from "../history.ts";
-import type { Micros, Outcome } from "../operation.ts";
+import type { Attempt, Micros, Outcome } from "../operation.ts";
 import { endpointOf, isServerError, isSuccess } from "./answers.ts";
 import { faultReach, killedAt } from "./fault-reach.ts";
 import { groupsWithOwnKey, keyAsTaken } from "./key-group.ts";
@@ -14,15 +14,14 @@ import { countUntil } from "./spans.ts";
 /** A key group that has its references for itself. */
 export interface Subject {
   readonly group: KeyGroup;
-  readonly references: ReadonlySet<string>;
-  /** The n-th: when the first n attempts had certainly ended, and when someone else might take the key over. */
-  readonly marks: readonly Mark[];
+  readonly references: readonly string[];
   /** After this moment the target may have forgotten the key. */
   readonly forgottenAt: Micros;
   /** Which of the attempts is the first plain success; Infinity: none. */
   readonly successIndex: number;
 }
 
+/** When an attempt and all before it had certainly ended, and when someone else might take the key over. */
 interface Mark {
   readonly endedAt: Micros;
   readonly resumedFrom: Micros;
@@ -46,23 +45,22 @@ export interface Sight {
   readonly first: Recorded;
   /** A plain success among the attempts that were made before it, or null. */
   readonly success: Recorded | null;
-  /** When the last of them had ended; Infinity where that is not known. */
-  readonly endedAt: Micros;
+  /** How many attempts were made before it. */
+  readonly made: number;
 }
 
 export const subjectsOf = oncePerHistory((history): readonly Subject[] => {
   const { retentionMs } = history.contract;
   const users = groupsByReference(history);
   return groupsWithOwnKey(history).flatMap((group) => {
-    const references = new Set(group.attempts.map(({ attempt }) => attempt.reference));
+    const references = referencesOf(group);
     const [first] = group.attempts;
-    if (first === undefined || group.attempts.some(isDisturbing)) return [];
-    if ([...references].some((reference) => users.get(reference) !== group)) return [];
+    if (first === undefined || group.kinds.some(isDisturbing)) return [];
+    if (references.some((reference) => users.get(reference) !== group)) return [];
     const index = group.attempts.findIndex((recorded) => isPlainSuccess(history, recorded));
     return {
       group,
       references,
-      marks: marksOf(history, group),
       forgottenAt: retentionMs === "undocumented" ? Infinity : first.invokedAt + retentionMs * 1000,
       successIndex: index < 0 ? Infinity : index,
     };
@@ -70,23 +68,27 @@ export const subjectsOf = oncePerHistory((history): readonly Subject[] => {
 });
 
 /** By reference the one group that uses it; null where several do, or an attempt without a key. */
-function groupsByReference({ groups, attempts }: History): ReadonlyMap<string, KeyGroup | null> {
+function groupsByReference({ groups, operations }: History): ReadonlyMap<string, KeyGroup | null> {
   const users = new Map<string, KeyGroup | null>();
-  for (const { attempt } of attempts) if (attempt.key === null) users.set(attempt.reference, null);
+  for (const { kinds } of operations)
+    for (const { key, reference } of kinds) if (key === null) users.set(reference, null);
   for (const group of groups) {
-    let before: string | null = null;
-    for (const { attempt } of group.attempts) {
-      if (attempt.reference === before) continue;
-      before = attempt.reference;
-      const known = users.get(attempt.reference);
-      users.set(attempt.reference, known === undefined || known === group ? group : null);
+    for (const { reference } of group.kinds) {
+      const known = users.get(reference);
+      users.set(reference, known === undefined || known === group ? group : null);
     }
   }
   return users;
 }
 
+function referencesOf({ kinds }: KeyGroup): readonly string[] {
+  const references: string[] = [];
+  for (const { reference } of kinds) if (!references.includes(reference)) references.push(reference);
+  return references;
+}
+
 /** It disturbs the key layer on purpose. */
-function isDisturbing({ attempt: { forged, condition } }: Recorded): boolean {
+function isDisturbing({ forged, condition }: Attempt): boolean {
   return forged || condition === "fails";
 }
 
@@ -96,7 +98,16 @@ function isPlainSuccess(history: History, recorded: Recorded): boolean {
   return isSuccess(history, recorded) && (kind === "original" || kind === "spelling");
 }
 
-function marksOf(history: History, { attempts }: KeyGroup): readonly Mark[] {
+const marksIn = oncePerHistory((): Map<KeyGroup, readonly Mark[]> => new Map());
+
+/** By attempt. Only a reading in between looks at them. */
+function marksOf(history: History, group: KeyGroup): readonly Mark[] {
+  const marks = marksIn(history).get(group) ?? markedAnew(history, group);
+  marksIn(history).set(group, marks);
+  return marks;
+}
+
+function markedAnew(history: History, { attempts }: KeyGroup): readonly Mark[] {
   const marks: Mark[] = [];
   let [endedAt, resumedFrom] = [0, Infinity];
   for (const recorded of attempts) {
@@ -198,20 +209,30 @@ function recordsAsTaken(contract: Contract, records: States): States {
 
 /** Null: the subject's books may have been moving when they were read, or were forgotten. */
 export function sightOf(history: History, subject: Subject, reading: Reading): Sight | null {
-  const { group, marks, forgottenAt, successIndex, references } = subject;
+  const { group, forgottenAt, successIndex, references } = subject;
+  const { attempts } = group;
   if (reading.at >= forgottenAt) return null;
-  const made = reading.isLast ? marks.length : countUntil(group.attempts, reading.at, ({ invokedAt }) => invokedAt);
-  const [first] = group.attempts;
-  const mark = marks[made - 1];
-  if (first === undefined || mark === undefined) return null;
-  if (!reading.isLast && (mark.endedAt >= reading.from || mark.resumedFrom <= reading.at)) return null;
+  const made = reading.isLast ? attempts.length : countUntil(attempts, reading.at, ({ invokedAt }) => invokedAt);
+  const [first] = attempts;
+  if (first === undefined || made === 0) return null;
+  if (!reading.isLast && mayBeMoving(history, group, made, reading)) return null;
   let effects = 0;
   for (const reference of references) effects += reading.effects.get(reference)?.length ?? 0;
   return {
     effects,
     states: reading.states.get(keyAsTaken(history.contract, group.key)),
     first,
-    success: successIndex < made ? (group.attempts[successIndex] ?? null) : null,
-    endedAt: mark.endedAt,
+    success: successIndex < made ? (attempts[successIndex] ?? null) : null,
+    made,
   };
+}
+
+function mayBeMoving(history: History, group: KeyGroup, made: number, { from, at }: Reading): boolean {
+  const mark = marksOf(history, group)[made - 1];
+  return mark === undefined || mark.endedAt >= from || mark.resumedFrom <= at;
+}
+
+/** When the attempts that a reading can show had ended; Infinity where that is not known. */
+export function endedBefore(history: History, { group }: Subject, { made }: Sight): Micros {
+  return marksOf(history, group)[made - 1]?.endedAt ?? Infinity;
 }

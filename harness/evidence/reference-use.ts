@@ -48,6 +48,6 @@ function attemptsOf(operations: readonly OperationRecord[]): readonly Recorded[]
   return only !== undefined && others.length === 0 ? only.attempts : operations.flatMap(({ attempts }) => attempts);
 }
 
-function outlivesRetention(contract: Contract, { attempts }: OperationRecord): boolean {
-  return withinRetention(contract, { attempts }).length < attempts.length;
+function outlivesRetention(contract: Contract, operation: OperationRecord): boolean {
+  return withinRetention(contract, operation).length < operation.attempts.length;
 }

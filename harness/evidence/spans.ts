@@ -12,7 +12,7 @@ export interface Span {
 export type Spans = readonly Span[];
 
 export function spansOf(spans: readonly Span[]): Spans {
-  const sorted = [...spans].sort((one, other) => one.from - other.from);
+  const sorted = isSorted(spans) ? spans : [...spans].sort((one, other) => one.from - other.from);
   const apart: Span[] = [];
   for (const { from, until } of sorted) {
     const last = apart.at(-1);
@@ -20,6 +20,10 @@ export function spansOf(spans: readonly Span[]): Spans {
     else if (until > last.until) apart[apart.length - 1] = { from: last.from, until };
   }
   return apart;
+}
+
+function isSorted(spans: readonly Span[]): boolean {
+  return spans.every(({ from }, index) => index === 0 || from >= (spans[index - 1]?.from ?? from));
 }
 
 /** The last of the spans that touches the attempt's own, or null. */

@@ -26,6 +26,7 @@ import { stopReplica } from "./stop-replica.ts";
 import { throwError } from "./throw.ts";
 import { truncatedAnswer } from "./truncated-answer.ts";
 import { undisturbed } from "./undisturbed.ts";
+import { writeRefused } from "./write-refused.ts";
 
 const faults: { readonly [Name in FaultStep["fault"]]: Fault<StepOf<Name>> } = {
   "pause-replica": pauseReplica,
@@ -42,6 +43,7 @@ const faults: { readonly [Name in FaultStep["fault"]]: Fault<StepOf<Name>> } = {
   "serialization-failure": serializationFailure,
   deadlock,
   "statement-timeout": statementTimeout,
+  "write-refused": writeRefused,
   "connections-exhausted": connectionsExhausted,
   undisturbed,
   latency,

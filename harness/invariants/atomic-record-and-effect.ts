@@ -5,6 +5,7 @@
  */
 import { name } from "../evidence/answers.ts";
 import {
+  endedBefore,
   type Reading,
   readingsOf,
   type Sight,
@@ -50,37 +51,40 @@ function judge(history: History, subject: Subject, reading: Reading, sight: Sigh
   if (states === undefined) {
     // Without any other record the reading itself may be at fault, and where retention is unknown so may be the wait.
     if (effects === 0 || subject.forgottenAt === Infinity || reading.states.size === 0) return "nothing";
-    return accuse(subject, reading, sight, "no record", "a completed record");
+    return accuse(history, subject, reading, sight, "no record", "a completed record");
   }
   const completed = states.filter((state) => history.run.completedStates.includes(state));
   if (effects > 0 && completed.length === 0) {
-    return accuse(subject, reading, sight, "an unfinished record", "a completed record");
+    return accuse(history, subject, reading, sight, "an unfinished record", "a completed record");
   }
   if (effects > 0 || completed.length < states.length) return "together";
   if (sight.success === null && !(reading.isLast && isCharged(history, subject))) return "nothing";
-  return accuse(subject, reading, sight, "a completed record", "an effect");
+  return accuse(history, subject, reading, sight, "a completed record", "an effect");
 }
 
 /** A completed record of a charge is no stored refusal. */
 function isCharged({ downstream }: History, { references }: Subject): boolean {
   if (!downstream.known) return false;
-  return [...references].some((reference) =>
+  return references.some((reference) =>
     downstream.value.get(reference)?.charges.some(({ status }) => status === "succeeded"),
   );
 }
 
 function accuse(
-  { group }: Subject,
+  history: History,
+  subject: Subject,
   reading: Reading,
-  { effects, states, first, success, endedAt }: Sight,
+  sight: Sight,
   record: string,
   expected: string,
 ): Violation {
+  const { effects, states, first, success } = sight;
+  const endedAt = endedBefore(history, subject, sight);
   const witness = success ?? first;
   const seen = effects === 0 ? `${record} and no effect` : `${effects} effect(s) and ${record}`;
   const after = Number.isFinite(endedAt) && endedAt <= reading.at;
   const when = after
-    ? `${Math.round((reading.at - endedAt) / 1000)} ms after the last answer to key ${group.key}`
+    ? `${Math.round((reading.at - endedAt) / 1000)} ms after the last answer to key ${subject.group.key}`
     : `when nothing moved any more`;
   return violation([witness], {
     message: `${name(witness)}: the books, read ${when}, held ${seen}`,

@@ -27,11 +27,11 @@ export const conflictOnlyWhileInFlight = {
     let checked = 0;
     for (const use of keyUses(history)) {
       const holders = use.conflicts.filter((conflict) => wasHolder(history, conflict));
-      const conflicts = use.conflicts.filter((conflict) => !holders.includes(conflict));
+      const conflicts = use.conflicts.filter((conflict) => !wasHolder(history, conflict));
       if (conflicts.length === 0) continue;
       checked += conflicts.length;
       const executing = spansOf([
-        ...use.others.flatMap((one) => executionOf(history, use, one)),
+        ...use.others.flatMap((one) => executionOf(history, use, one) ?? []),
         ...holders.map(({ invokedAt: from, completedAt: until }) => ({ from, until })),
       ]);
       const untrue = conflicts.find((conflict) => lastTouching(executing, conflict) === null);
@@ -50,23 +50,23 @@ function wasHolder({ contract: { leaseMs } }: History, { invokedAt, completedAt 
 }
 
 /**
- * When the attempt may have been executing, at most; none where it certainly never was. A server error under a
+ * When the attempt may have been executing, at most; null where it certainly never was. A server error under a
  * fault may be that of a holder who does not know what became of his work, and rightly keeps the key for as long
  * as its lease; so does the lease of a holder who was killed. Where the outcome of a call to the processor may be
  * open, a process of the target that no attempt shows may be finding it out, as often as it takes.
  */
-function executionOf(history: History, use: KeyUse, recorded: Recorded): readonly Span[] {
+function executionOf(history: History, use: KeyUse, recorded: Recorded): Span | null {
   const { outcome, invokedAt: from, completedAt } = recorded;
-  if (outcome.kind === "refused" || isTurnedDown(history, use, recorded)) return [];
+  if (outcome.kind === "refused" || isTurnedDown(history, use, recorded)) return null;
   const fault = faultReach(history).lastTouching(recorded);
-  if (outcome.kind === "responded" && !mayStillHold(outcome.status, fault)) return [{ from, until: completedAt }];
-  if (history.run.endpoints[recorded.attempt.endpoint]?.isDownstream) return [{ from, until: Infinity }];
+  if (outcome.kind === "responded" && !mayStillHold(outcome.status, fault)) return { from, until: completedAt };
+  if (history.run.endpoints[recorded.attempt.endpoint]?.isDownstream) return { from, until: Infinity };
   // It may have waited in a disturbed target's queue, and begun when the fault was over; not if its process was dead.
   const beganBefore = Math.min(
     killedAt(history, recorded) ?? Infinity,
     Math.max(completedAt, fault?.until ?? completedAt),
   );
-  return [{ from, until: beganBefore + leaseMicros(history.contract) }];
+  return { from, until: beganBefore + leaseMicros(history.contract) };
 }
 
 function mayStillHold(status: number, fault: Span | null): boolean {

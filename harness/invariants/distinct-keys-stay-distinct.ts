@@ -40,11 +40,10 @@ export const distinctKeysStayDistinct = {
 } as const satisfies Invariant;
 
 /** Attempts that differ in nothing can be neither mismatches nor spellings of one another. */
-function repeatsOneRequest({ attempts }: KeyGroup): boolean {
-  const [first] = attempts;
-  return attempts.every(
-    ({ attempt: { fingerprint, request } }) =>
-      fingerprint === first?.attempt.fingerprint && request.body === first.attempt.request.body,
+function repeatsOneRequest({ kinds }: KeyGroup): boolean {
+  const [first, ...others] = kinds;
+  return others.every(
+    ({ fingerprint, request }) => fingerprint === first?.fingerprint && request.body === first.request.body,
   );
 }
 

@@ -44,8 +44,8 @@ function isHang({ outcome }: Recorded): boolean {
 
 /** What becomes of a failure that was asked for is the error policy's business. */
 function keysAskedToFail(history: History): ReadonlySet<string> {
-  const asked = history.attempts.filter(({ attempt }) => attempt.condition === "fails");
-  return new Set(asked.map(({ attempt }) => operationIdentity(history.contract, attempt)));
+  const asked = history.operations.flatMap(({ kinds }) => kinds.filter(({ condition }) => condition === "fails"));
+  return new Set(asked.map((attempt) => operationIdentity(history.contract, attempt)));
 }
 
 function accuse(failed: readonly Recorded[]): Violation {

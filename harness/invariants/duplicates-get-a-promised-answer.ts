@@ -40,12 +40,17 @@ export const duplicatesGetAPromisedAnswer = {
 
 /** An endpoint that never acknowledged anything refuses its requests for some other reason. */
 function acknowledgedEndpoints(history: History): ReadonlySet<string> {
-  const successes = history.attempts.filter((recorded) => isSuccess(history, recorded));
-  return new Set(successes.map(({ attempt }) => attempt.endpoint));
+  const acknowledged = new Set<string>();
+  for (const recorded of history.attempts) {
+    const { endpoint } = recorded.attempt;
+    if (!acknowledged.has(endpoint) && isSuccess(history, recorded)) acknowledged.add(endpoint);
+  }
+  return acknowledged;
 }
 
-function isOfOneRequest(contract: Contract, { attempts }: KeyGroup): boolean {
-  return new Set(attempts.map(({ attempt }) => requestOf(contract, attempt))).size === 1;
+function isOfOneRequest(contract: Contract, { kinds }: KeyGroup): boolean {
+  const [first] = kinds;
+  return first !== undefined && kinds.every((kind) => requestOf(contract, kind) === requestOf(contract, first));
 }
 
 /**

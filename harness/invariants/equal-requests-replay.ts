@@ -31,7 +31,8 @@ export const equalRequestsReplay = {
     const violations: Violation[] = [];
     let checked = 0;
     for (const group of history.groups) {
-      const owner = hasOrdinaryKey(group) ? ownerOf(history, group) : null;
+      // Attempts of one kind are in one spelling.
+      const owner = group.kinds.length > 1 && hasOrdinaryKey(group) ? ownerOf(history, group) : null;
       if (owner === null) continue;
       const result = judged(history, group, owner);
       checked += result.checked;

@@ -79,11 +79,13 @@ const LEFT_OPEN: Verdict = {
 };
 
 function isLeftOpen(history: History, { validation, failure, decline }: Policies): boolean {
-  return history.attempts.some(
-    ({ attempt: { payload, condition, reference } }) =>
-      (validation === null && payload.kind === "invalid") ||
-      (failure === null && condition === "fails") ||
-      (decline === null && wasDeclined(history, reference)),
+  return history.operations.some(({ kinds }) =>
+    kinds.some(
+      ({ payload, condition, reference }) =>
+        (validation === null && payload.kind === "invalid") ||
+        (failure === null && condition === "fails") ||
+        (decline === null && wasDeclined(history, reference)),
+    ),
   );
 }
 
@@ -101,7 +103,7 @@ function trialsOf(
 
 function afterInvalid(history: History, group: KeyGroup, policy: Policy | null): Trial | null {
   const { contract } = history;
-  if (policy === null) return null;
+  if (policy === null || !group.kinds.some(({ payload }) => payload.kind === "invalid")) return null;
   const attempts = withinRetention(contract, group);
   const error = firstCompleted(attempts, (one): one is Answered => isInvalidAnswer(history, one));
   if (error === null || !ownsItsKey(contract, group, error)) return null;
@@ -151,7 +153,7 @@ function claimOf(history: History, rival: Recorded, error: Answered): readonly S
 
 function afterFailure(history: History, group: KeyGroup, policy: Policy | null): Trial | null {
   const { contract } = history;
-  if (policy === null) return null;
+  if (policy === null || !group.kinds.some(({ condition }) => condition === "fails")) return null;
   const attempts = withinRetention(contract, group);
   const error = firstCompleted(attempts, (one): one is Answered => wasToFail(one) && isServerError(one));
   if (error === null) return null;
@@ -197,7 +199,7 @@ function unburdened(history: History, group: KeyGroup, error: Answered, later: r
  */
 function afterDecline(history: History, group: KeyGroup, policy: Policy | null): Trial | null {
   const { contract } = history;
-  if (policy !== "stored" || !group.attempts.every(({ attempt }) => wasDeclined(history, attempt.reference))) {
+  if (policy !== "stored" || !group.kinds.every(({ reference }) => wasDeclined(history, reference))) {
     return null;
   }
   const attempts = withinRetention(contract, group);

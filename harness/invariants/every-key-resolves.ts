@@ -21,6 +21,7 @@ export const everyKeyResolves = {
     const violations: Violation[] = [];
     let checked = 0;
     for (const operation of history.operations) {
+      if (!operation.kinds.some(({ persistent }) => persistent)) continue;
       const tries = triesOf(contract, operation, faults);
       const last = tries.at(-1);
       if (last === undefined) continue;

@@ -55,7 +55,8 @@ interface Tries {
 function triesOf(history: History, mismatch: readonly AnswerPattern[]): readonly Tries[] {
   const byWhat = new Map<string, Tries>();
   for (const group of history.groups) {
-    const owner = hasOrdinaryKey(group) ? ownerOf(history, group) : null;
+    // Attempts of one kind differ in no field.
+    const owner = group.kinds.length > 1 && hasOrdinaryKey(group) ? ownerOf(history, group) : null;
     if (owner === null) continue;
     for (const later of withinRetention(history.contract, group)) {
       const change = isAfter(later, owner) && isAnswered(later) ? changeBetween(owner, later) : null;

@@ -17,6 +17,7 @@ export const internalMarkersAreInert = {
     const violations: Violation[] = [];
     let checked = 0;
     for (const group of groupsWithOwnKey(history)) {
+      if (!group.kinds.some(({ forged }) => forged)) continue;
       const first = loneFirst(group);
       if (first === null || !first.attempt.forged || first.attempt.payload.kind === "invalid") continue;
       if (isServerError(first) || isTurnedAway(first)) continue;

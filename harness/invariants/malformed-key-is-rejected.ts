@@ -2,6 +2,7 @@
 
 import type { AnswerPattern, Contract } from "../contract.ts";
 import { type Answered, isAnswered, isTurnedAway, matchesAny, name, patternsText } from "../evidence/answers.ts";
+import { attemptsOfKind } from "../evidence/kind.ts";
 import type { History } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
 import type { Attempt } from "../operation.ts";
@@ -24,7 +25,7 @@ export const malformedKeyIsRejected = {
     if (promised === "undocumented") return undocumented("the answer to a malformed key");
     const byCase = new Map<string, Violation>();
     let checked = 0;
-    for (const recorded of history.attempts) {
+    for (const recorded of attemptsOfKind(history, ({ malformed }) => malformed !== null)) {
       const { malformed, endpoint, key } = recorded.attempt;
       if (malformed === null || key === null || !isAnswered(recorded)) continue;
       const allowed = allowedFor(malformed, promised, history.contract);

@@ -1,5 +1,6 @@
 /** A request without a key, where one is required, is refused and not executed without protection. */
 import { endpointOf, isAnswered, isTurnedAway, matchesAny, name, patternsText } from "../evidence/answers.ts";
+import { attemptsOfKind } from "../evidence/kind.ts";
 import type { History } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
 
@@ -16,9 +17,9 @@ export const missingKeyIsRejected = {
     }
     const byEndpoint = new Map<string, Violation>();
     let checked = 0;
-    for (const recorded of history.attempts) {
-      const { key, endpoint, payload } = recorded.attempt;
-      if (key !== null || !isAnswered(recorded) || endpointOf(history, recorded).isBaseline) continue;
+    for (const recorded of attemptsOfKind(history, ({ key }) => key === null)) {
+      const { endpoint, payload } = recorded.attempt;
+      if (!isAnswered(recorded) || endpointOf(history, recorded).isBaseline) continue;
       const isRight = matchesAny(missing, recorded.outcome);
       // A limit, a gateway, or a request that is invalid for another reason too.
       if (!isRight && (isTurnedAway(recorded) || payload.kind === "invalid")) continue;

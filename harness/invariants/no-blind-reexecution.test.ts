@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { contracts } from "../contracts/list.ts";
-import { historyOf } from "../history.ts";
 import { judge } from "../judge.ts";
+import { historyOf } from "../reading/history-builder.ts";
 import { agreesWith } from "../testing/arbitrary-history.ts";
 import { type CallSketch, HistorySketch, lost } from "../testing/history-builder.ts";
 import { outlives, resultOf } from "../testing/naive.ts";

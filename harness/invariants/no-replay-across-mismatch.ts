@@ -33,7 +33,8 @@ export const noReplayAcrossMismatch = {
     const violations: Violation[] = [];
     let checked = 0;
     for (const group of history.groups) {
-      if (!hasOrdinaryKey(group)) continue;
+      // Attempts of one kind have one payload.
+      if (group.kinds.length < 2 || !hasOrdinaryKey(group)) continue;
       const owner = ownerOf(history, group);
       if (owner === null) continue;
       const result = judged(history, group, owner);

@@ -1,6 +1,7 @@
 /** Every retry gets the same answer: status, body and promised headers. */
 import { difference } from "../evidence/answer-difference.ts";
-import { firstSuccess, isSuccess, name, withinRetention } from "../evidence/answers.ts";
+import { isSuccess, name, withinRetention } from "../evidence/answers.ts";
+import { ownerOf } from "../evidence/key-group.ts";
 import type { History } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation } from "../invariant.ts";
 
@@ -15,7 +16,7 @@ export const replayIsIdentical = {
     let checked = 0;
     for (const group of history.groups) {
       const attempts = withinRetention(contract, group);
-      const first = firstSuccess(history, attempts);
+      const first = ownerOf(history, group);
       if (first === null) continue;
       for (const later of attempts) {
         if (later === first || !isSuccess(history, later)) continue;

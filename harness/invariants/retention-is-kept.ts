@@ -47,8 +47,8 @@ function lateRetries(
   original: Answered,
   retention: Micros,
 ): readonly Answered[] {
-  if (!wasAlone(attempts, original)) return [];
   const start = attempts[0]?.invokedAt ?? 0;
+  if ((attempts.at(-1)?.invokedAt ?? 0) <= start + retention / 2 || !wasAlone(attempts, original)) return [];
   const request = requestOf(history.contract, original.attempt);
   const same = attempts.filter(
     (one): one is Answered =>
@@ -121,9 +121,12 @@ function laterOperations(
   retention: Micros,
 ): readonly LaterOperation[] {
   if (history.contract.afterRetention === "undocumented") return [];
+  const pause = retention + AFTER_MARGIN_MS * 1000;
+  // Mostly it was never left alone for so long, and then nothing that came after the original began a use.
+  if (!wasLeftAlone(group, pause) && original.invokedAt <= original.completedAt) return [];
   const seen = new Set([original.attempt.operation]);
   const later: LaterOperation[] = [];
-  for (const uses of usesOf(group, retention + AFTER_MARGIN_MS * 1000)) {
+  for (const uses of usesOf(group, pause)) {
     const [first] = uses;
     const isNew = first !== undefined && first.invokedAt > original.completedAt && !seen.has(first.attempt.operation);
     const found = isNew ? firstAnswer(history, first, uses) : null;
@@ -142,10 +145,25 @@ function usesOf({ attempts }: KeyGroup, pause: Micros): readonly (readonly Recor
     const current = uses.at(-1);
     if (current === undefined || one.invokedAt > usedUntil + pause) uses.push([one]);
     else current.push(one);
-    // What never answered may still have the key.
-    usedUntil = Math.max(usedUntil, one.outcome.kind === "responded" ? one.completedAt : Infinity);
+    usedUntil = Math.max(usedUntil, useEndOf(one));
   }
   return uses;
+}
+
+function wasLeftAlone({ attempts }: KeyGroup, pause: Micros): boolean {
+  let usedUntil = Infinity;
+  for (const one of attempts) {
+    if (one.outcome.kind === "refused") continue;
+    if (one.invokedAt > usedUntil + pause) return true;
+    usedUntil = usedUntil === Infinity ? useEndOf(one) : Math.max(usedUntil, useEndOf(one));
+    if (usedUntil === Infinity) return false;
+  }
+  return false;
+}
+
+/** What never answered may still have the key. */
+function useEndOf({ outcome, completedAt }: Recorded): Micros {
+  return outcome.kind === "responded" ? completedAt : Infinity;
 }
 
 function firstAnswer(history: History, first: Recorded, uses: readonly Recorded[]): LaterOperation | null {

@@ -36,15 +36,15 @@ export const scopesAreIsolated = {
   check(history: History) {
     const { scope } = history.contract;
     if (DIMENSIONS.every((dimension) => scope[dimension] === "undocumented")) return undocumented("the scope of a key");
-    const tried = dimensionsTried(history);
+    const shared = [...groupsByKey(history).values()].filter(({ length }) => length > 1);
+    const tried = dimensionsTried(shared);
     if (tried.length > 0 && tried.every((dimension) => scope[dimension] === "undocumented")) {
       return undocumented(`the scope of a key (${tried.join(", ")})`);
     }
-    const owners = ownersOf(history);
-    const telling = new TellingBodies(owners);
+    const telling = new TellingBodies(history);
     const violations: Violation[] = [];
     let checked = 0;
-    for (const pair of pairsOf(history, owners)) {
+    for (const pair of pairsOf(history, shared)) {
       const result = judged(history, pair, telling);
       checked += result.checked;
       if (result.violation) violations.push(result.violation);
@@ -54,22 +54,14 @@ export const scopesAreIsolated = {
 } as const satisfies Invariant;
 
 /** In what the uses of one key differed, over all keys. */
-function dimensionsTried(history: History): readonly Dimension[] {
-  const uses = [...groupsByKey(history).values()];
+function dimensionsTried(uses: readonly (readonly KeyGroup[])[]): readonly Dimension[] {
   return DIMENSIONS.filter((dimension) =>
     uses.some((groups) => groups.some((group) => group[dimension] !== groups[0]?.[dimension])),
   );
 }
 
-type Owners = ReadonlyMap<KeyGroup, Answered>;
-
-function ownersOf(history: History): Owners {
-  const owners = new Map<KeyGroup, Answered>();
-  for (const group of history.groups) {
-    const owner = hasOrdinaryKey(group) ? ownerOf(history, group) : null;
-    if (owner !== null) owners.set(group, owner);
-  }
-  return owners;
+function ordinaryOwnerOf(history: History, group: KeyGroup): Answered | null {
+  return hasOrdinaryKey(group) ? ownerOf(history, group) : null;
 }
 
 /** A key's first owner, and another group that uses the same text. */
@@ -84,11 +76,11 @@ interface Pair {
 }
 
 /** Compares with the earliest owner only; a key has at most a few groups, one for each caller, endpoint and query. */
-function pairsOf(history: History, owners: Owners): readonly Pair[] {
-  return [...groupsByKey(history).values()].flatMap((groups) => {
-    const first = earliest(groups, owners);
-    const owner = first === null ? undefined : owners.get(first);
-    if (first === null || owner === undefined || !groups.every(hasOrdinaryKey)) return [];
+function pairsOf(history: History, uses: readonly (readonly KeyGroup[])[]): readonly Pair[] {
+  return uses.flatMap((groups) => {
+    const first = earliest(history, groups);
+    const owner = first === null ? null : ordinaryOwnerOf(history, first);
+    if (first === null || owner === null || !groups.every(hasOrdinaryKey)) return [];
     return groups.flatMap((other): Pair[] => {
       const dimension = other.key === first.key ? onlyDifference(first, other) : null;
       const allowed = dimension === null ? "undocumented" : history.contract.scope[dimension];
@@ -98,12 +90,12 @@ function pairsOf(history: History, owners: Owners): readonly Pair[] {
   });
 }
 
-function earliest(groups: readonly KeyGroup[], owners: Owners): KeyGroup | null {
+function earliest(history: History, groups: readonly KeyGroup[]): KeyGroup | null {
   let first: KeyGroup | null = null;
   let firstAt = Infinity;
   for (const group of groups) {
-    const owner = owners.get(group);
-    if (owner === undefined || owner.completedAt >= firstAt) continue;
+    const owner = ordinaryOwnerOf(history, group);
+    if (owner === null || owner.completedAt >= firstAt) continue;
     first = group;
     firstAt = owner.completedAt;
   }
@@ -234,22 +226,37 @@ function expectation({ mismatch }: Contract, { allowed }: Pair): string {
  * got different ones, key and reference themselves set aside: a body may only repeat what it was sent.
  */
 class TellingBodies {
-  readonly #byRequest = new Map<string, { owners: number; readonly bodies: Set<string> }>();
+  readonly #history: History;
+  #byRequest: ReadonlyMap<string, Executions> | null = null;
 
-  constructor(owners: Owners) {
-    for (const owner of owners.values()) {
-      const id = requestOf(owner);
-      const known = this.#byRequest.get(id) ?? { owners: 0, bodies: new Set() };
-      this.#byRequest.set(id, known);
-      known.owners += 1;
-      known.bodies.add(withoutEcho(owner));
-    }
+  constructor(history: History) {
+    this.#history = history;
   }
 
   tellsExecutionsApart(owner: Answered): boolean {
+    this.#byRequest ??= executionsByRequest(this.#history);
     const known = this.#byRequest.get(requestOf(owner));
     return known !== undefined && known.owners >= 2 && known.bodies.size === known.owners;
   }
+}
+
+interface Executions {
+  owners: number;
+  readonly bodies: Set<string>;
+}
+
+function executionsByRequest(history: History): ReadonlyMap<string, Executions> {
+  const byRequest = new Map<string, Executions>();
+  for (const group of history.groups) {
+    const owner = ordinaryOwnerOf(history, group);
+    if (owner === null) continue;
+    const id = requestOf(owner);
+    const known = byRequest.get(id) ?? { owners: 0, bodies: new Set() };
+    byRequest.set(id, known);
+    known.owners += 1;
+    known.bodies.add(withoutEcho(owner));
+  }
+  return byRequest;
 }
 
 /** Within one of these, groups differ in their key alone. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { historyOf } from "../history.ts";
+import { historyOf } from "../reading/history-builder.ts";
 import { agreesWith, historiesWith, variedContract } from "../testing/arbitrary-history.ts";
 import { answer, HistorySketch, lost, SCENARIO } from "../testing/history-builder.ts";
 import { certainKeys, resultOf, statusOf, succeeded, turnedAway, underFault } from "../testing/naive-answers.ts";

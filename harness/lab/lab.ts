@@ -53,6 +53,8 @@ export interface RunningTarget {
   readonly clientLinks: readonly URL[];
   /** The lab's database, or null. */
   readonly postgres: string | null;
+  /** The lab's Redis, or null. */
+  readonly redis: string | null;
   readonly processor: Processor | null;
   /** Where faults are placed, or null: the target does not ask. */
   readonly failpoints: Failpoints | null;
@@ -148,6 +150,7 @@ async function bringUp(keeper: Keeper, target: Target, options: LabOptions): Pro
     urls: replicas.map(({ url }) => url),
     http2Urls: replicas.flatMap(({ http2Url }) => (http2Url === null ? [] : [http2Url])),
     postgres: services.postgres?.url ?? null,
+    redis: services.redis,
     processor: services.processor,
     failpoints: services.failpoints,
     powers: powersOver(replicas, services, file.start.redeploy?.env ?? null),
@@ -312,6 +315,7 @@ function alreadyRunning(file: TargetFile): RunningTarget {
     counted: null,
     clientLinks: [],
     postgres: null,
+    redis: null,
     processor: null,
     failpoints: null,
     links: { client: "absent", database: "absent", processor: "absent" },

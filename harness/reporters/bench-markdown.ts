@@ -1,11 +1,13 @@
 /** bench.md: the figures with what they were measured on and by which command, and the plots beside it. */
-import { type BenchReport, type BenchTarget, COSTS } from "../bench/bench-report.ts";
+import type { BenchReport, BenchTarget } from "../bench/bench-report.ts";
 import {
   absoluteText,
   againText,
   asideText,
   COST_NAMES,
+  costsIn,
   costText,
+  countedIn,
   countOf,
   differenceText,
   generatorText,
@@ -17,6 +19,16 @@ import {
   ratioText,
   SHOWN_QUANTILES,
 } from "./bench-words.ts";
+import { CLEANUP_HEAD, cleanupRows, cleanupText } from "./cleanup-words.ts";
+import {
+  PROJECTION_HEAD,
+  projectionRows,
+  recordText,
+  SIZE_HEAD,
+  sizeRows,
+  storageRemarks,
+  volumeText,
+} from "./storage-words.ts";
 
 const MARKS = { met: "✓", missed: "✗", unknown: "?" };
 
@@ -43,13 +55,16 @@ export function benchMarkdown(report: BenchReport): string {
     "",
     "![differences with their intervals](differences.svg)",
     "",
-    ...report.targets.flatMap(targetSection),
+    "![storage over time](storage.svg)",
+    "",
+    ...report.targets.flatMap((target) => targetSection(target, report)),
+    ...cleanup(report.targets),
     ...thresholds(report),
   ];
   return `${lines.join("\n").trimEnd()}\n`;
 }
 
-function targetSection(target: BenchTarget): string[] {
+function targetSection(target: BenchTarget, { volume }: BenchReport): string[] {
   const classes = measuredIn(target.classes);
   return [
     `## ${target.target}`,
@@ -84,21 +99,48 @@ function targetSection(target: BenchTarget): string[] {
         ]),
     ),
     ...costs(target),
+    ...storageSection(target, volume),
   ];
 }
 
-function costs({ classes, costsNote, comparedWith }: BenchTarget): string[] {
-  if (costsNote !== null) return [cell(costsNote), ""];
+function costs(target: BenchTarget): string[] {
+  const counted = countedIn(target);
+  const all = costsIn(target);
   return [
-    `What one request costs in the database, counted by it (in brackets: how much more than ${comparedWith}):`,
-    "",
-    ...table(
-      ["class", ...COSTS.map((cost) => COST_NAMES[cost])],
-      measuredIn(classes)
-        .filter((one) => one.costs !== null)
-        .map((one) => [one.class, ...COSTS.map((cost) => costText(one, cost))]),
-    ),
+    ...(target.costsNote === null ? [] : [cell(target.costsNote), ""]),
+    ...(counted.length === 0
+      ? []
+      : [
+          `What one request costs, counted by its stores (in brackets: how much more than ${target.comparedWith}):`,
+          "",
+          ...table(
+            ["class", ...all.map((cost) => COST_NAMES[cost])],
+            counted.map((one) => [one.class, ...all.map((cost) => costText(one, cost))]),
+          ),
+        ]),
   ];
+}
+
+function storageSection({ storage, storageNote }: BenchTarget, volume: BenchReport["volume"]): string[] {
+  if (storage === null) return [cell(storageNote ?? ""), ""];
+  return [
+    `### Storage: ${recordText(storage)}`,
+    "",
+    ...table(SIZE_HEAD, sizeRows(storage)),
+    `${volumeText(volume)}:`,
+    "",
+    ...table(PROJECTION_HEAD, projectionRows(storage)),
+    ...storageRemarks(storage).flatMap((remark) => [`- ${cell(remark)}`]),
+    "",
+  ];
+}
+
+function cleanup(targets: readonly BenchTarget[]): string[] {
+  const words = targets.flatMap(({ target, cleanup: found, cleanupNote }) => {
+    if (cleanupNote !== null) return [`- ${target}: ${cell(cleanupNote)}`];
+    return found === null ? [] : [`- ${target}: ${cleanupText(found)}`];
+  });
+  return words.length === 0 ? [] : ["## Cleanup", "", ...words, "", ...table(CLEANUP_HEAD, cleanupRows(targets))];
 }
 
 function thresholds({ thresholds: all }: BenchReport): string[] {

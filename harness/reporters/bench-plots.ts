@@ -3,8 +3,8 @@ import { scaleLinear, scaleLog } from "d3-scale";
 import { line } from "d3-shape";
 import type { BenchReport, BenchTarget, ClassReport } from "../bench/bench-report.ts";
 import { measuredIn, millis, signed } from "./bench-words.ts";
+import { at, svg, text, WIDTH } from "./svg.ts";
 
-const WIDTH = 760;
 const LEFT = 70;
 const RIGHT = 110;
 const PANEL = 300;
@@ -115,21 +115,4 @@ function rowsOf({ target, classes }: BenchTarget, isOneOfMany: boolean): readonl
           ],
     ),
   );
-}
-
-function svg(height: number, content: string, title: string): string {
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" font-family="sans-serif" font-size="12" role="img" aria-label="${title}">
-<rect width="${WIDTH}" height="${height}" fill="#ffffff"/>
-${content}
-</svg>
-`;
-}
-
-function text(x: number, y: number, words: string, anchor: "start" | "middle" | "end", weight = "normal"): string {
-  const safe = words.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
-  return `<text x="${at(x)}" y="${at(y)}" text-anchor="${anchor}" font-weight="${weight}" fill="#333333">${safe}</text>`;
-}
-
-function at(pixels: number): string {
-  return pixels.toFixed(1);
 }

@@ -1,12 +1,14 @@
 /** The bench for people at a terminal: each target's classes, all targets side by side, the result last. */
 import pc from "picocolors";
-import { type BenchReport, type BenchTarget, type ClassReport, COSTS } from "../bench/bench-report.ts";
+import type { BenchReport, BenchTarget, ClassReport } from "../bench/bench-report.ts";
 import {
   absoluteText,
   againText,
   asideText,
   COST_NAMES,
+  costsIn,
   costText,
+  countedIn,
   countOf,
   differenceText,
   generatorText,
@@ -17,6 +19,16 @@ import {
   ratioText,
   SHOWN_QUANTILES,
 } from "./bench-words.ts";
+import { CLEANUP_HEAD, cleanupRows, cleanupText } from "./cleanup-words.ts";
+import {
+  PROJECTION_HEAD,
+  projectionRows,
+  recordText,
+  SIZE_HEAD,
+  sizeRows,
+  storageRemarks,
+  volumeText,
+} from "./storage-words.ts";
 
 type Colors = ReturnType<typeof pc.createColors>;
 
@@ -26,7 +38,8 @@ export function benchTerminal(report: BenchReport, color: boolean): string {
     `${colors.bold("idemproof bench")}  ${loadText(report)}`,
     colors.dim(generatorText(report)),
     "",
-    ...report.targets.flatMap((target) => targetLines(target, colors)),
+    ...report.targets.flatMap((target) => targetLines(target, report, colors)),
+    ...cleanupLines(report.targets, colors),
     ...(report.targets.length > 1 ? sideBySide(report.targets, colors) : []),
     ...thresholdLines(report, colors),
     ...summary(report, colors),
@@ -34,7 +47,7 @@ export function benchTerminal(report: BenchReport, color: boolean): string {
   return `${lines.join("\n")}\n`;
 }
 
-function targetLines(target: BenchTarget, colors: Colors): string[] {
+function targetLines(target: BenchTarget, { volume }: BenchReport, colors: Colors): string[] {
   const classes = measuredIn(target.classes);
   return [
     `${colors.bold(target.target)}  ${target.operation}; milliseconds from the intended start; differences and ratios to ${target.comparedWith} with 95 % intervals`,
@@ -46,6 +59,7 @@ function targetLines(target: BenchTarget, colors: Colors): string[] {
     ...(target.againHoldsZero === null ? [] : [`  ${againText(target.againHoldsZero)}`]),
     "",
     ...costLines(target, colors),
+    ...storageLines(target, volume, colors),
     ...violationLines(target, colors),
   ];
 }
@@ -66,17 +80,44 @@ function classRows(one: ClassReport): string[][] {
   ];
 }
 
-function costLines({ classes, costsNote, comparedWith }: BenchTarget, colors: Colors): string[] {
-  if (costsNote !== null) return [colors.yellow(costsNote), ""];
-  const counted = measuredIn(classes).filter(({ costs }) => costs !== null);
+function costLines(target: BenchTarget, colors: Colors): string[] {
+  const counted = countedIn(target);
+  const costs = costsIn(target);
   return [
-    colors.dim(`what one request costs, counted by the database (and how much more than ${comparedWith})`),
-    ...table([
-      ["class", ...COSTS.map((cost) => COST_NAMES[cost])],
-      ...counted.map((one) => [one.class, ...COSTS.map((cost) => costText(one, cost))]),
-    ]),
+    ...(target.costsNote === null ? [] : [colors.yellow(target.costsNote)]),
+    ...(counted.length === 0
+      ? []
+      : [
+          colors.dim(`what one request costs, counted by its stores (and how much more than ${target.comparedWith})`),
+          ...table([
+            ["class", ...costs.map((cost) => COST_NAMES[cost])],
+            ...counted.map((one) => [one.class, ...costs.map((cost) => costText(one, cost))]),
+          ]),
+        ]),
     "",
   ];
+}
+
+function storageLines({ storage, storageNote }: BenchTarget, volume: BenchReport["volume"], colors: Colors): string[] {
+  if (storage === null) return [colors.yellow(storageNote ?? ""), ""];
+  return [
+    colors.dim(recordText(storage)),
+    ...table([SIZE_HEAD, ...sizeRows(storage)]),
+    colors.dim(volumeText(volume)),
+    ...table([PROJECTION_HEAD, ...projectionRows(storage)]),
+    ...storageRemarks(storage).map((remark) => `  ${remark}`),
+    "",
+  ];
+}
+
+function cleanupLines(targets: readonly BenchTarget[], colors: Colors): string[] {
+  const rows = cleanupRows(targets);
+  const words = targets.flatMap(({ target, cleanup, cleanupNote }) => {
+    if (cleanupNote !== null) return [colors.yellow(`${target}: ${cleanupNote}`)];
+    return cleanup === null ? [] : [`${target}: ${cleanupText(cleanup)}`];
+  });
+  if (words.length === 0) return [];
+  return [colors.bold("Cleanup"), ...words, ...(rows.length === 0 ? [] : table([CLEANUP_HEAD, ...rows])), ""];
 }
 
 function violationLines({ violations, history }: BenchTarget, colors: Colors): string[] {

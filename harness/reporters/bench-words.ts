@@ -1,5 +1,13 @@
 /** Figures of a bench in words, the same in the terminal and in Markdown. */
-import type { BenchReport, ClassReport, Cost, Estimated, Quantile } from "../bench/bench-report.ts";
+import {
+  type BenchReport,
+  type BenchTarget,
+  type ClassReport,
+  COSTS,
+  type Cost,
+  type Estimated,
+  type Quantile,
+} from "../bench/bench-report.ts";
 
 export const SHOWN_QUANTILES: readonly Quantile[] = ["p50", "p90", "p99", "p99.9"];
 export const COST_NAMES: Readonly<Record<Cost, string>> = {
@@ -10,6 +18,7 @@ export const COST_NAMES: Readonly<Record<Cost, string>> = {
   "row-bytes": "row bytes",
   "index-bytes": "index bytes",
   "dead-rows": "dead rows left",
+  "redis-commands": "Redis commands",
 };
 export const NOTHING = "–";
 
@@ -86,4 +95,14 @@ export function againText(holdsZero: boolean): string {
 
 export function measuredIn(classes: readonly ClassReport[]): readonly ClassReport[] {
   return classes.filter(({ left }) => left === null);
+}
+
+/** Those of which it is known what a request costs. */
+export function countedIn({ classes }: BenchTarget): readonly ClassReport[] {
+  return measuredIn(classes).filter(({ costs }) => costs !== null);
+}
+
+/** What was counted of any class: not every target has every store. */
+export function costsIn(target: BenchTarget): readonly Cost[] {
+  return COSTS.filter((cost) => countedIn(target).some(({ costs }) => costs?.[cost] !== undefined));
 }

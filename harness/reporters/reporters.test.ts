@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { historyOf } from "../history.ts";
 import { invariants } from "../invariants/list.ts";
 import { judge } from "../judge.ts";
+import { historyOf } from "../reading/history-builder.ts";
 import { type Report, reportOf, reportSchema } from "../report.ts";
 import { answer, effect, HistorySketch } from "../testing/history-builder.ts";
 import { jsonReport } from "./json.ts";

@@ -3,8 +3,9 @@ import type { Account, Call, CallResult, Charge } from "../account.ts";
 import type { Contract } from "../contract.ts";
 import { strict } from "../contracts/strict.ts";
 import type { Books, Effect, Event, KeyRecord, RaceReceipt, RunFacts } from "../event.ts";
-import { type History, historyOf } from "../history.ts";
+import type { History } from "../history.ts";
 import { type Attempt, fingerprintOf, type Headers, type Outcome, type Payload } from "../operation.ts";
+import { historyOf } from "../reading/history-builder.ts";
 
 export const SCENARIO = "tested";
 

@@ -71,6 +71,7 @@ function runningOf({ file }: Target): RunningTarget {
     urls: (file.urls ?? []).map((url) => new URL(url)),
     http2Urls: [],
     postgres: null,
+    redis: null,
     powers: { pause: nothing, resume: nothing },
     processor: null,
     failpoints: null,

@@ -23,6 +23,12 @@ test.each(claims)("$id is the reference by its file, but for its name and its co
   expect(file).toEqual({ ...reference, name: id, start });
 });
 
+test("the cleanup without a bound is the reference by its file, but for its name and its batches", async () => {
+  const { file } = await readTarget(join(TARGETS, "reference", "unbounded.yaml"));
+  const start = { ...reference.start, env: { ...reference.start?.env, CLEAN_UP_BATCH_ROWS: "0" } };
+  expect(file).toEqual({ ...reference, name: "reference-unbounded", start });
+});
+
 test("the way with one transaction is the reference by its file, but for its way, its connections and a phase", async () => {
   const { file } = await readTarget(join(TARGETS, "reference", "one-transaction.yaml"));
   const { "create-order": order, "create-refund": refund, ...others } = reference.operations;

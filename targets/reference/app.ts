@@ -10,7 +10,7 @@ import type { FingerprintVersion } from "./idempotency/fingerprint.ts";
 import { idempotency, type Steps, type Way } from "./idempotency/plugin.ts";
 import { PROBLEM_TYPE, Problem, problemBody } from "./idempotency/problem.ts";
 import { parseJson } from "./json.ts";
-import { labWorkMs, openLab } from "./lab.ts";
+import { labNote, labWorkMs, openLab } from "./lab.ts";
 import { registerOrders } from "./orders/routes.ts";
 import type { Processor } from "./processor/exchange.ts";
 import type { KeyStore } from "./settings.ts";
@@ -89,7 +89,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     ...(steps ? { steps } : {}),
   });
   const workMs = ({ headers }: FastifyRequest): number => options.workMs + (lab ? labWorkMs(headers) : 0);
-  registerOrders(app, { pool, workMs, way: options.way });
+  const note = ({ headers }: FastifyRequest): string => (lab ? labNote(headers) : "");
+  registerOrders(app, { pool, workMs, way: options.way, note });
   if (processor !== null) registerCharges(app, { pool, workMs, reconcileTries });
   if (lab) registerBaseline(app, { pool, workMs, processor });
   app.get("/health", async () => {

@@ -1,7 +1,8 @@
 /**
- * What only the lab may do: ask a single request to be slow or to fail, and see when it arrived. Registered
+ * What only the lab may do: ask a single request to be slow, to fail or to have a large answer, and see when it arrived. Registered
  * by `server.ts` when LAB is set; production never sets it.
  */
+import { randomUUID } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { Problem } from "./idempotency/problem.ts";
 
@@ -25,6 +26,19 @@ export function openLab(app: FastifyInstance): void {
     reply.header("lab-answered-micros", String(process.hrtime.bigint() / 1000n));
   });
 }
+
+/** So that storage can be measured with large answers; far beyond what an order is told. */
+const ANSWER_BYTES_MAX = 256 * 1024;
+
+/** As many bytes as a request asks to have in its answer: identifiers, which compress as little as a real answer's. */
+export function labNote(headers: Readonly<Record<string, unknown>>): string {
+  const bytes = Math.min(Number(headers["lab-answer-bytes"] ?? 0) || 0, ANSWER_BYTES_MAX);
+  return Array.from({ length: Math.ceil(bytes / UUID_CHARACTERS) }, () => randomUUID())
+    .join("")
+    .slice(0, bytes);
+}
+
+const UUID_CHARACTERS = 36;
 
 /** The delay that a request asks for, in milliseconds. Throws when it asks to fail. */
 export function labWorkMs(headers: Readonly<Record<string, unknown>>): number {

@@ -1,5 +1,6 @@
 /** Opens the database, builds the service once or twice, and listens until it is told to end. */
 import { buildApp } from "./app.ts";
+import { cleanUp } from "./idempotency/clean-up.ts";
 import { periodMsOf } from "./idempotency/partitioned/partitions.ts";
 import { partitionedSteps } from "./idempotency/partitioned/steps.ts";
 import type { Steps } from "./idempotency/plugin.ts";
@@ -24,6 +25,8 @@ export async function serve(steps?: Partial<Steps>): Promise<void> {
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => void close());
 }
 
-function storeSteps({ keyStore, retentionMs }: Settings): Partial<Steps> {
-  return keyStore === "partitioned" ? partitionedSteps(periodMsOf(retentionMs)) : {};
+function storeSteps({ keyStore, retentionMs, cleanUpBatchRows: batchRows }: Settings): Partial<Steps> {
+  return keyStore === "partitioned"
+    ? partitionedSteps(periodMsOf(retentionMs))
+    : { cleanUp: (pool, signal) => cleanUp(pool, { batchRows, signal }) };
 }

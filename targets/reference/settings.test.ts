@@ -12,6 +12,7 @@ test("everything but port, database and callers has a value that suits productio
     leaseMs: 60_000,
     retentionMs: 86_400_000,
     cleanUpEveryMs: 60_000,
+    cleanUpBatchRows: 500,
     workMs: 0,
     poolSize: 10,
     keyStore: "table",

@@ -1,5 +1,6 @@
 /** The service's settings, from the environment. Every one has a value that suits production, or is required. */
 
+import { BATCH_ROWS } from "./idempotency/clean-up.ts";
 import { FINGERPRINT_VERSIONS, type FingerprintVersion } from "./idempotency/fingerprint.ts";
 import type { Way } from "./idempotency/plugin.ts";
 
@@ -35,6 +36,8 @@ export interface Settings extends SharedSettings {
   readonly http2Port: number | null;
   readonly callers: Readonly<Record<string, string>>;
   readonly cleanUpEveryMs: number;
+  /** How many records the cleanup removes in one statement; infinity: all. */
+  readonly cleanUpBatchRows: number;
   readonly workMs: number;
   /** Where the key records are: in one table, or in partitions by time. */
   readonly keyStore: KeyStore;
@@ -56,6 +59,7 @@ export function settingsOf(env: Environment): Settings {
     http2Port: env["HTTP2_PORT"] ? number(env, "HTTP2_PORT") : null,
     callers: callersOf(required(env, "CALLERS")),
     cleanUpEveryMs: number(env, "CLEAN_UP_EVERY_MS", 60_000),
+    cleanUpBatchRows: number(env, "CLEAN_UP_BATCH_ROWS", BATCH_ROWS) || Infinity,
     workMs: number(env, "WORK_MS", 0),
     keyStore: oneOf(env, "KEY_STORE", KEY_STORES, "table"),
     way: wayOf(env),

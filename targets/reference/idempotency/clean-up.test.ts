@@ -66,6 +66,12 @@ test("a batch that happens to be full is followed by one that finds nothing", as
   expect(await batches()).toEqual([10, 10, 0]);
 });
 
+test("without a bound everything goes in one statement", async () => {
+  await keep("old", { ...over, count: 2_500 });
+  expect(await cleanUp(database.pool, { batchRows: Infinity })).toBe(2_500);
+  expect(await batches()).toEqual([2_500]);
+});
+
 test("a cleanup that is told to end removes no further batch", async () => {
   await keep("old", { ...over, count: 20 });
   expect(await cleanUp(database.pool, { batchRows: 10, signal: AbortSignal.abort() })).toBe(0);

@@ -5,7 +5,7 @@
  */
 import type { Pool } from "pg";
 
-const BATCH_ROWS = 500;
+export const BATCH_ROWS = 500;
 
 const CLEAN_UP = `
   delete from idempotency_keys
@@ -19,6 +19,7 @@ const CLEAN_UP = `
   ))`;
 
 export interface CleanUpOptions {
+  /** Infinity: everything in one statement, as `idemproof bench --expired` compares with; not for production. */
   readonly batchRows?: number;
   /** Ends the work between two batches. */
   readonly signal?: AbortSignal;
@@ -26,9 +27,11 @@ export interface CleanUpOptions {
 
 /** Removes batch after batch until one is not full; gives the number of records removed. */
 export async function cleanUp(pool: Pool, { batchRows = BATCH_ROWS, signal }: CleanUpOptions = {}): Promise<number> {
+  // PostgreSQL takes null for no limit.
+  const limit = Number.isFinite(batchRows) ? batchRows : null;
   let removed = 0;
   while (!signal?.aborted) {
-    const { rowCount } = await pool.query(CLEAN_UP, [batchRows]);
+    const { rowCount } = await pool.query(CLEAN_UP, [limit]);
     removed += rowCount ?? 0;
     if ((rowCount ?? 0) < batchRows) break;
   }

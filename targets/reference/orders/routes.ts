@@ -20,16 +20,18 @@ const LEDGER = `
 
 interface LocalOptions extends OrderOptions {
   readonly way: Way;
+  /** What an answer says beside the order; mostly nothing. */
+  readonly note: (request: FastifyRequest) => string;
 }
 
-export function registerOrders(app: FastifyInstance, { pool, workMs, way }: LocalOptions): void {
+export function registerOrders(app: FastifyInstance, { pool, workMs, way, note }: LocalOptions): void {
   for (const kind of ["order", "refund"] as const) {
     app.post(`/${kind}s`, { config: { idempotency: { fields: orderOf, way } } }, async (request) => {
       const { operation, caller } = request;
       if (operation === null) throw new Error("The key layer did not claim this request");
       const order = operation.fields as Order;
       await sleep(workMs(request));
-      return operation.complete((transaction) => place(transaction, kind, caller, order));
+      return operation.complete((transaction) => place(transaction, kind, caller, order, note(request)));
     });
   }
 
@@ -45,6 +47,7 @@ export async function place(
   kind: string,
   caller: string,
   order: Order,
+  note = "",
 ): Promise<StoredAnswer> {
   const { amount, currency, item, reference } = order;
   const { rows } = await transaction.query<{ id: string }>(LEDGER, [kind, caller, reference, amount, currency, item]);
@@ -53,6 +56,9 @@ export async function place(
     status: 201,
     headers: { "content-type": "application/json; charset=utf-8", location: `/${kind}s/${id}` },
     // The receipt makes two executions tell themselves apart even where their rows would not.
-    body: JSON.stringify({ id, kind, amount, currency, item, reference, receipt: randomUUID() }),
+    body: JSON.stringify({
+      ...{ id, kind, amount, currency, item, reference, receipt: randomUUID() },
+      ...(note === "" ? {} : { note }),
+    }),
   };
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { linesOf } from "./lines.ts";
+import { linesOf, textOf } from "./lines.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "idemproof-lines-"));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -10,7 +10,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 function linesIn(content: string): readonly string[] {
   const path = join(directory, "file");
   writeFileSync(path, content);
-  return [...linesOf(path)];
+  return Array.from(linesOf(path), textOf);
 }
 
 test("lines are split at \\n alone, and an end that is missing cuts nothing off", () => {
