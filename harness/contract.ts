@@ -16,8 +16,8 @@ const answer = z.union([
     .transform((status) => ({ status })),
   z.strictObject({
     status: z.int().min(100).max(599),
-    pointer: z.string().startsWith("/").optional(),
-    value: z.string().optional(),
+    pointer: z.string().startsWith("/").optional().describe("JSON pointer of what tells this answer from others"),
+    value: z.string().optional().describe("What stands there, as text; left out: anything does"),
   }),
 ]);
 const answers = z.array(answer).min(1);
@@ -36,64 +36,91 @@ const milliseconds = z.union([undocumented, z.int().min(1)]);
 export const LEVELS = ["must", "should", "info"] as const;
 
 const key = z.strictObject({
-  /** Where the client puts the key. */
-  placement: z.union([
-    z.strictObject({ header: z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "a header name") }),
-    z.strictObject({ body: z.string().startsWith("/") }),
-  ]),
-  /** Longest key that is accepted. */
-  maxLength: z.union([undocumented, z.int().min(1)]),
-  missing: z.union([undocumented, z.literal("executes"), answers]),
-  malformed: z.union([undocumented, answers]),
-  caseSensitive: z.union([undocumented, z.literal(true)]),
-  /** Which keys the target takes; keys outside are malformed. */
-  format: z.enum(["visible-ascii", "uuid"]),
+  placement: z
+    .union([
+      z.strictObject({ header: z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "a header name") }),
+      z.strictObject({ body: z.string().startsWith("/") }),
+    ])
+    .describe("Where the client puts the key: a header, or a JSON pointer of the body"),
+  maxLength: z.union([undocumented, z.int().min(1)]).describe("Characters of the longest key that is accepted"),
+  missing: z
+    .union([undocumented, z.literal("executes"), answers])
+    .describe("A request without a key: executes as one of its own, or gets one of these answers"),
+  malformed: z.union([undocumented, answers]).describe("A key that is empty, too long or outside `format`"),
+  caseSensitive: z
+    .union([undocumented, z.literal(true)])
+    .describe("Whether keys that differ in case alone are two keys"),
+  format: z.enum(["visible-ascii", "uuid"]).describe("Which keys are taken; keys outside are malformed"),
 });
 
 const replay = z.strictObject({
-  /** `verbatim`: byte for byte. `current-state`: the body may have moved on and is not compared. */
-  body: z.enum(["verbatim", "current-state"]),
-  /** Statuses that a replay may have instead of the first answer's. */
-  statuses: z.array(z.int().min(100).max(599)),
-  /** Headers of the first answer that a replay must carry too. */
-  headers: z.array(z.string()),
-  marker: z.union([z.null(), z.strictObject({ header: z.string(), value: z.string() })]),
+  body: z
+    .enum(["verbatim", "current-state"])
+    .describe("verbatim: byte for byte the first answer's; current-state: it may have moved on and is not compared"),
+  statuses: z
+    .array(z.int().min(100).max(599))
+    .describe("Statuses that a replay may have instead of the first answer's"),
+  headers: z.array(z.string()).describe("Headers of the first answer that a replay must carry too"),
+  marker: z
+    .union([z.null(), z.strictObject({ header: z.string(), value: z.string() })])
+    .describe("The header by which an answer says that it is a replay; null: none does"),
 });
 
 const inFlight = z.strictObject({
-  /** An empty list: duplicates are held back until the answer is there, and never told to wait. */
-  answers: z.union([undocumented, z.array(answer)]),
-  retryAfter: z.enum(["required", "optional"]),
+  answers: z
+    .union([undocumented, z.array(answer)])
+    .describe("A duplicate while the first is in flight. An empty list: it is held back until the answer is there"),
+  retryAfter: z.enum(["required", "optional"]).describe("Whether such an answer must say how long to wait"),
 });
 
-const scope = z.strictObject({ caller: treatment, endpoint: treatment, query: treatment });
-const stored = z.strictObject({
-  validation: storage,
-  failedBeforeEffect: storage,
-  /** The processor, or whoever carries the operation out, refused it for good. */
-  declined: storage.default("undocumented"),
-});
+const scope = z
+  .strictObject({
+    caller: treatment.describe("The key used by another caller"),
+    endpoint: treatment.describe("The key used for another operation"),
+    query: treatment.describe("The key used with another query"),
+  })
+  .describe(
+    "separate: it is another key; mismatch: it is refused as one; shared: it is the same key. Of several any is right",
+  );
+
+const stored = z
+  .strictObject({
+    validation: storage.describe("After an answer that refused the request as invalid"),
+    failedBeforeEffect: storage.describe("After a 5xx that came before any effect"),
+    declined: storage
+      .default("undocumented")
+      .describe("After the processor, or whoever carries the operation out, refused it for good"),
+  })
+  .describe("stored: a retry gets the same answer again; released: a retry executes. Of several any is right");
 
 const promises = {
   key,
   scope,
-  /** `canonical`: equal spellings of one request match; `raw`: bytes are compared; `none`: only the key counts. */
-  fingerprint: z.enum(["canonical", "raw", "none", "undocumented"]),
+  fingerprint: z
+    .enum(["canonical", "raw", "none", "undocumented"])
+    .describe("canonical: equal spellings of one request match; raw: bytes are compared; none: only the key counts"),
   replay,
   inFlight,
-  mismatch: z.union([undocumented, answers]),
-  /** A different payload while the first is in flight. */
-  mismatchInFlight: z.union([undocumented, answers]),
+  mismatch: z.union([undocumented, answers]).describe("The same key with another payload, when the first is done"),
+  mismatchInFlight: z
+    .union([undocumented, answers])
+    .describe("The same key with another payload, while the first is in flight"),
   stored,
-  /** For how long at least an answer is replayed, counted from the receipt of its request. */
-  retentionMs: milliseconds,
-  afterRetention: z.union([undocumented, z.array(z.enum(["new", "refused"])).min(1)]),
-  /** The longest time a key stays in progress after its holder died. */
-  leaseMs: milliseconds,
-  /** Request headers that mean something inside the key layer and must mean nothing from outside. */
-  internalHeaders: z.array(z.string()),
-  /** Levels of single invariants where they differ from the invariant's own. */
-  levels: z.record(z.string(), z.enum(LEVELS)),
+  retentionMs: milliseconds.describe(
+    "For how many milliseconds at least an answer is replayed, from the receipt of its request",
+  ),
+  afterRetention: z
+    .union([undocumented, z.array(z.enum(["new", "refused"])).min(1)])
+    .describe("The key after that: new: it stands for a new operation; refused: it is turned down"),
+  leaseMs: milliseconds.describe(
+    "The most milliseconds that a key stays in progress after its holder died; then a retry takes it over",
+  ),
+  internalHeaders: z
+    .array(z.string())
+    .describe("Request headers that mean something inside the key layer and must mean nothing from outside"),
+  levels: z
+    .record(z.string(), z.enum(LEVELS))
+    .describe("Levels of single invariants, by their ids, where they differ from the invariant's own"),
 };
 
 export const contractSchema = z.strictObject({
@@ -111,7 +138,7 @@ export type Storage = z.output<typeof storage>;
 
 /** What a target file may say of its contract: a profile, and the promises that differ from it. */
 export const contractOverridesSchema = z.strictObject({
-  extends: z.string().optional(),
+  extends: z.string().optional().describe("The profile that it starts from (`idemproof list contracts`)"),
   ...z.strictObject(promises).partial().shape,
   key: key.partial().optional(),
   scope: scope.partial().optional(),

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -46,9 +47,15 @@ async function runCommand(behaviour: string, ...args: readonly string[]): Promis
 }
 
 /** The same without a process of its own: the judgement, or what was thrown. */
-async function runHere(behaviour: string, after: number, scenarios: readonly Scenario[]): Promise<unknown> {
-  const place = await writeTargetFolder(join(folder, `${behaviour}-here-${after}`), {
+async function runHere(
+  behaviour: string,
+  after: number,
+  scenarios: readonly Scenario[],
+  parts: Readonly<Record<string, unknown>> = {},
+): Promise<unknown> {
+  const place = await writeTargetFolder(join(folder, `${behaviour}-here-${after}-${randomUUID()}`), {
     start: { command: misbehaving(behaviour, after) },
+    ...parts,
   });
   const target = await readTarget(place);
   const began = performance.now();
@@ -101,6 +108,29 @@ describe.concurrent("a target that", () => {
   ])("%s at its first order is not ready, in words", async (behaviour, words) => {
     const error = await runHere(behaviour, 0, []);
     expect(error).toMatchObject({ name: "Failure", code: "not-ready", message: expect.stringContaining(words) });
+  });
+
+  describe("keeps key records", () => {
+    const records = { http: "GET /ledger", rows: "/records", columns: { key: "/key", state: "/state" } };
+
+    test("under a word of its own for a finished one is not ready until the file says so", async () => {
+      expect(await runHere("none", 0, [], { records })).toMatchObject({
+        code: "not-ready",
+        message: expect.stringMatching(
+          /create was acknowledged, and within 2000 ms the record of its key \S+ has the state done, expected one of completed: name the state of a finished request in `records\.completed`/,
+        ),
+      });
+      expect(await runHere("none", 0, [], { records: { ...records, completed: ["done"] } })).toMatchObject({
+        history: { attempts: 0 },
+      });
+    });
+
+    test("elsewhere than the file says is not ready", async () => {
+      expect(await runHere("none", 0, [], { records: { ...records, rows: "/none" } })).toMatchObject({
+        code: "not-ready",
+        message: expect.stringContaining("the books show no record of its key"),
+      });
+    });
   });
 
   test.each(["closes", "resets", "garbage", "endless-headers", "endless-body", "huge", "half-an-answer", "refuses"])(

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { AttemptBuilder } from "./attempt-builder.ts";
-import type { Effect } from "./event.ts";
+import type { Books } from "./event.ts";
 import { excerpt } from "./evidence/answers.ts";
 import { Failure } from "./fail.ts";
 import type { Outcome } from "./operation.ts";
@@ -16,6 +16,8 @@ import type { Stage } from "./stage.ts";
 const SCENARIO = "plain-request";
 /** An effect may be written a moment after the answer. */
 const EFFECT_WITHIN_MS = 3_000;
+/** So may the record of its key. */
+const RECORD_WITHIN_MS = 2_000;
 const BETWEEN_READINGS_MS = 50;
 const END_KNOWN_MS = 300;
 
@@ -37,6 +39,7 @@ export async function checkPlainRequest(stage: Stage, builder: AttemptBuilder, p
   const outcome = await sendOnce(url, request, { timeoutMs: stage.timeoutMs, signal: stage.signal });
   await checkAnswer(stage, { endpoint, caller, url }, outcome);
   await checkEffect(stage, endpoint, attempt.reference);
+  await checkRecord(stage, endpoint, attempt.key);
 }
 
 interface Asked {
@@ -68,25 +71,47 @@ async function advice(stage: Stage, outcome: Outcome): Promise<string> {
 }
 
 async function checkEffect(stage: Stage, endpoint: string, reference: string): Promise<void> {
-  if (stage.target.file.effects === undefined) return;
-  const end = performance.now() + EFFECT_WITHIN_MS;
-  let effects: readonly Effect[] = [];
-  let failure: string | null = null;
-  do {
-    ({ effects, failure } = await readEffects(stage));
-    if (effects.some(({ operation }) => operation === reference)) return;
-    await sleep(BETWEEN_READINGS_MS, undefined, { signal: stage.signal });
-  } while (performance.now() < end);
-  const { name } = stage.target.file;
+  const { name, effects } = stage.target.file;
+  if (effects === undefined) return;
+  const isThere = (books: Books): boolean => books.effects?.some(({ operation }) => operation === reference) ?? false;
+  const last = await readUntil(stage, isThere, EFFECT_WITHIN_MS);
+  if (isThere(last)) return;
   throw new Failure(
     "not-ready",
-    failure === null
+    last.failure === null
       ? `${name}: ${endpoint} was acknowledged, and within ${EFFECT_WITHIN_MS} ms the books show no effect whose \`operation\` is its reference ${reference}: either \`effects\` reads something else, or the target loses what it acknowledges`
-      : `${name}: the books cannot be read: ${failure}`,
+      : `${name}: the books cannot be read: ${last.failure}`,
   );
 }
 
-async function readEffects(stage: Stage): Promise<{ effects: readonly Effect[]; failure: string | null }> {
-  const { effects, failure } = await stage.books.read();
-  return { effects: effects ?? [], failure };
+/** A record that is not read as finished now would be held against the target with every key of the run. */
+async function checkRecord(stage: Stage, endpoint: string, key: string | null): Promise<void> {
+  const { name, records } = stage.target.file;
+  if (records === undefined || key === null) return;
+  const statesIn = (books: Books): readonly string[] =>
+    books.records?.flatMap((record) => (record.key === key ? [record.state] : [])) ?? [];
+  const isFinished = (books: Books): boolean => statesIn(books).some((state) => records.completed.includes(state));
+  const last = await readUntil(stage, isFinished, RECORD_WITHIN_MS);
+  if (isFinished(last)) return;
+  const states = statesIn(last);
+  const found =
+    states.length === 0
+      ? `the books show no record of its key ${key}: either \`records\` reads something else, or the target keeps none`
+      : `the record of its key ${key} has the state ${states.join(", ")}, expected one of ${records.completed.join(", ")}: name the state of a finished request in \`records.completed\``;
+  throw new Failure(
+    "not-ready",
+    last.failure === null
+      ? `${name}: ${endpoint} was acknowledged, and within ${RECORD_WITHIN_MS} ms ${found}`
+      : `${name}: the books cannot be read: ${last.failure}`,
+  );
+}
+
+/** Reads the books until they show it, or the time is over; the last reading. */
+async function readUntil(stage: Stage, isThere: (books: Books) => boolean, withinMs: number): Promise<Books> {
+  const end = performance.now() + withinMs;
+  for (;;) {
+    const books = await stage.books.read();
+    if (isThere(books) || performance.now() > end) return books;
+    await sleep(BETWEEN_READINGS_MS, undefined, { signal: stage.signal });
+  }
 }

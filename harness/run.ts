@@ -3,7 +3,6 @@
  * scenario, read the books when the system is quiet, take everything down, judge what was written.
  */
 import { randomBytes } from "node:crypto";
-import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Ending, StageName } from "./event.ts";
@@ -19,6 +18,7 @@ import { BooksProbe } from "./probes/books.ts";
 import { playAll, type Stages } from "./programme.ts";
 import { checkPlainRequests } from "./readiness.ts";
 import type { Recipe } from "./recipe.ts";
+import { emptyOf } from "./report-directory.ts";
 import { runFactsOf } from "./run-facts.ts";
 import type { Scenario } from "./scenario.ts";
 import { redacted, secretsOf } from "./secrets.ts";
@@ -48,6 +48,9 @@ export interface Progress {
   scenario(number: number, of: number, title: string): void;
 }
 
+/** A run that fails before its verdict must not leave the verdict of an earlier one in its place. */
+const OWN_FILES = ["history.ndjson", "report.json", "junit.xml", "report.md", "logs"];
+
 /** Throws a `Failure` when the run could not even begin; once it has begun, whatever happens is in the judgement. */
 export async function run(
   target: Target,
@@ -56,7 +59,7 @@ export async function run(
   options: RunOptions,
 ): Promise<Judgement> {
   const path = join(options.directory, "history.ndjson");
-  await clear(options.directory);
+  await emptyOf(options.directory, OWN_FILES);
   const secrets = secretsOf(target.file, Object.values(options.backends ?? {}).flatMap(urlOf));
   {
     await using labs = await openLabs(target, scenarios, secrets, options);
@@ -79,24 +82,6 @@ export async function run(
   }
   options.progress.step("judging");
   return judge(await readHistory(path), invariants);
-}
-
-/** A run that fails before its verdict must not leave the verdict of an earlier one in its place. */
-async function clear(directory: string): Promise<void> {
-  await emptyOf(directory, ["history.ndjson", "report.json", "junit.xml", "report.md", "logs"]);
-}
-
-export async function emptyOf(directory: string, names: readonly string[]): Promise<void> {
-  try {
-    await mkdir(directory, { recursive: true });
-    for (const name of names) {
-      await rm(join(directory, name), { recursive: true, force: true });
-    }
-  } catch (error) {
-    throw new Failure("usage", `the report directory ${directory} cannot be used (${messageOf(error)})`, {
-      cause: error,
-    });
-  }
 }
 
 /** What copies save is waiting for leases; what each costs is its start, which a quick run has little of. */

@@ -10,6 +10,7 @@ import type { Volume } from "../bench/storage-report.ts";
 import { thresholdOf } from "../bench/threshold.ts";
 import { Failure, messageOf } from "../fail.ts";
 import { invariants } from "../invariants/list.ts";
+import { ReportDirectory } from "../report-directory.ts";
 import { benchMarkdown } from "../reporters/bench-markdown.ts";
 import { differencesPlot, percentilesPlot } from "../reporters/bench-plots.ts";
 import { benchTerminal } from "../reporters/bench-terminal.ts";
@@ -87,6 +88,7 @@ async function benchOnce(paths: readonly string[], options: Options): Promise<nu
   const progress = progressOn(process.stderr);
   const signal = interruption();
   const directory = resolve(options.reportDir);
+  await using _ = await ReportDirectory.claim(directory);
   const seed = options.seed ?? randomInt(SEED_MAX);
   const report = await bench(targets, invariants, {
     load: { rate: options.rate, durationMs: options.duration * 1000, pace: options.pace, seed },

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { reportSchema } from "../report.ts";
+import { ReportDirectory } from "../report-directory.ts";
 import { idemproof, PROJECT, type Ran } from "../testing/command.ts";
 
 let directory = "";
@@ -37,6 +38,16 @@ test("a run leaves its history, three reports and the logs", async () => {
   ]);
   const report: unknown = JSON.parse(await readFile(join(directory, "run", "report.json"), "utf8"));
   expect(reportSchema.parse(report)).toMatchObject({ verdict: "pass", seed: 7, target: "reference" });
+});
+
+test.each([["run"], ["zoo"], ["bench"]])("%s does not write where another process is writing", async (command) => {
+  const path = join(directory, `claimed-by-${command}`);
+  await using _ = await ReportDirectory.claim(path);
+  const { code, stdout, stderr } = await idemproof([command, "--report-dir", path]);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toContain(`is being written by process ${process.pid} (`);
+  expect(stderr).toContain("wait for it or give another --report-dir");
+  expect(await readdir(path)).toEqual(["writing"]);
 });
 
 test("check gives the verdicts of the run again, invariant by invariant", async () => {
@@ -86,6 +97,18 @@ test("list names every scenario that lies in the folder", async () => {
   expect(lists["targets"]?.map(({ id }) => id)).toContain("reference");
 });
 
+test("list contracts says what each of them promises, in the words of a target file", async () => {
+  const { stdout } = await idemproof(["list", "contracts"]);
+  expect(stdout).toMatch(/^ {2}strict +The complete lifecycle .*\n {4}key\.placement +\{ header: Idempotency-Key \}$/m);
+  expect(stdout).toMatch(/^ {4}mismatchInFlight +\[ 422, 409 \]$/m);
+  expect(stdout).toMatch(/^ {4}stored\.failedBeforeEffect +\[ released \]$/m);
+  expect(stdout).toMatch(/^ {4}replay\.marker +\{ header: idempotency-replayed, value: "true" \}$/m);
+  const { contracts } = JSON.parse((await idemproof(["list", "contracts", "--json"])).stdout) as {
+    contracts: { id: string; promises: object }[];
+  };
+  expect(contracts[0]).toMatchObject({ id: "strict", promises: { mismatch: [{ status: 422 }], leaseMs: 60_000 } });
+});
+
 test.each([
   [["fly"], "unknown command 'fly'"],
   [["run", "--only", "nothing"], "expected scenarios out of"],
@@ -98,6 +121,12 @@ test.each([
   [
     ["run", "--url", "http://127.0.0.1:1", "--request", "POST /", "--body", "@no-such-file"],
     "no-such-file cannot be read",
+  ],
+  [["run", "targets/reference", "--contract", "strict"], "found --contract without --url, which it goes with"],
+  [["run", "--request", "POST /", "--body", "{}"], "found --request, --body without --url, which they go with"],
+  [
+    ["run", "targets/reference", "--url", "http://127.0.0.1:1", "--request", "POST /"],
+    "found both the target file targets/reference and --url, expected one of them",
   ],
   [["zoo", "--target", "unicorn"], "expected targets out of"],
 ])("%j is a usage error in plain words", async (args, words) => {

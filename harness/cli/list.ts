@@ -3,12 +3,15 @@ import { relative } from "node:path";
 import { Argument, Command } from "commander";
 import { contracts } from "../contracts/list.ts";
 import { invariants } from "../invariants/list.ts";
+import { type Promises, promiseLines, promisesOf } from "./promises.ts";
 import { loadScenarios } from "./scenarios.ts";
 import { shippedTargets } from "./targets.ts";
 
 interface Entry {
   readonly id: string;
   readonly text: string;
+  /** Of a contract. */
+  readonly promises?: Promises;
 }
 
 const KINDS = {
@@ -17,7 +20,11 @@ const KINDS = {
   invariants: async (): Promise<Entry[]> =>
     invariants.map(({ id, statement, level }) => ({ id, text: `${level}: ${statement}` })),
   contracts: async (): Promise<Entry[]> =>
-    contracts.map(({ id, title, source, asOf }) => ({ id, text: `${title} (${source}, ${asOf})` })),
+    contracts.map((contract) => ({
+      id: contract.id,
+      text: `${contract.title} (${contract.source}, ${contract.asOf})`,
+      promises: promisesOf(contract),
+    })),
   targets: async (): Promise<Entry[]> =>
     (await shippedTargets()).map(({ id, kind, path }) => ({ id, text: `${kind}: ${relative(process.cwd(), path)}` })),
 } as const;
@@ -33,12 +40,20 @@ export function listCommand(): Command {
       const kinds = kind === undefined ? (Object.keys(KINDS) as Kind[]) : [kind];
       const lists = await Promise.all(kinds.map(async (name) => [name, await KINDS[name]()] as const));
       process.stdout.write(
-        json ? `${JSON.stringify(Object.fromEntries(lists), null, 2)}\n` : lists.map(asText).join("\n"),
+        json
+          ? `${JSON.stringify(Object.fromEntries(lists), null, 2)}\n`
+          : lists.map((list) => asText(list, kind === "contracts")).join("\n"),
       );
     });
 }
 
-function asText([name, entries]: readonly [string, readonly Entry[]]): string {
+function asText([name, entries]: readonly [string, readonly Entry[]], isInFull: boolean): string {
   const width = Math.max(0, ...entries.map(({ id }) => id.length));
-  return [name, ...entries.map(({ id, text }) => `  ${id.padEnd(width)}  ${text}`), ""].join("\n");
+  const lines = entries.flatMap(({ id, text, promises }) => [
+    `  ${id.padEnd(width)}  ${text}`,
+    ...(promises !== undefined && isInFull ? promiseLines(promises).map((line) => `    ${line}`) : []),
+  ]);
+  return [name, ...lines, ...(isInFull ? [MEANINGS] : []), ""].join("\n");
 }
+
+const MEANINGS = "  what each field means: targets/README.md, and harness/target.schema.json for editors";

@@ -42,7 +42,9 @@ async function reportWith(name: string, changes: object): Promise<string> {
 }
 
 test("a violation of check-then-act fails again, by the plan of the run, and each run leaves its report", async () => {
-  const { code, stdout } = await replay([path, ID, "--times", "2"]);
+  const { code, stdout, stderr } = await replay([path, ID, "--times", "2"]);
+  expect(stderr).toContain("\nrepeat 2 of 2: starting PostgreSQL\n");
+  expect(stderr).toContain("[1/1] repeat 2 of 2: ");
   expect(stdout).toContain("the whole of the scenario duplicates-at-once");
   expect(stdout).toContain("seed 7, 3 rounds");
   expect(stdout.trimEnd().split("\n").at(-1)).toMatch(/^failed again in [12] of 2$/);

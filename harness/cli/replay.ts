@@ -7,7 +7,8 @@ import type { Judgement } from "../judge.ts";
 import type { Recipe } from "../recipe.ts";
 import { countOf, type Repeat, repeatIn, replayVerdict } from "../replay.ts";
 import type { Report, ReportedViolation } from "../report.ts";
-import { run } from "../run.ts";
+import { ReportDirectory } from "../report-directory.ts";
+import { type Progress, run } from "../run.ts";
 import type { Scenario } from "../scenario.ts";
 import type { Target } from "../target.ts";
 import { writeReports } from "./deliver.ts";
@@ -62,6 +63,7 @@ interface Replay {
 async function replayViolation(path: string, id: string, options: Options): Promise<number> {
   const replay = await replayOf(path, id, options);
   const signal = interruption();
+  await using _ = await ReportDirectory.claim(resolve(options.reportDir));
   if (!options.json) process.stdout.write(headOf(replay));
   const repeats: Repeat[] = [];
   while (repeats.length < options.times) {
@@ -107,6 +109,7 @@ async function played(
   const directory = resolve(options.reportDir, String(number));
   const { source, size, timeoutMs } = recipe;
   const progress = progressOn(process.stderr);
+  const ofRepeat = `repeat ${number} of ${options.times}: `;
   try {
     const judgement = await run(target, [scenario], invariants, {
       size,
@@ -117,7 +120,7 @@ async function played(
       command: report.command,
       recipe: recipeOf(target, source, { size, timeoutMs, directory }),
       signal,
-      progress,
+      progress: prefixed(ofRepeat, progress),
     });
     await writeReports(judgement, directory);
     return signal.aborted ? null : judgement;
@@ -127,6 +130,13 @@ async function played(
   } finally {
     progress.end();
   }
+}
+
+function prefixed(words: string, { step, scenario }: Progress): Progress {
+  return {
+    step: (text) => step(words + text),
+    scenario: (number, of, title) => scenario(number, of, words + title),
+  };
 }
 
 function headOf({ report, recipe, violation, scenario }: Replay): string {

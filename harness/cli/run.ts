@@ -2,6 +2,7 @@
 import { relative, resolve } from "node:path";
 import { Command } from "commander";
 import { invariants } from "../invariants/list.ts";
+import { ReportDirectory } from "../report-directory.ts";
 import { run } from "../run.ts";
 import { printReport, writeReports } from "./deliver.ts";
 import type { DirectOptions } from "./direct-target.ts";
@@ -67,6 +68,7 @@ async function runOnce(path: string | undefined, options: Options): Promise<numb
   const progress = progressOn(process.stderr);
   const signal = interruption();
   const directory = resolve(options.reportDir);
+  await using _ = await ReportDirectory.claim(directory);
   const size = sizeOf(options, options.only === undefined);
   const source = sourceOf(target, path, options);
   const judgement = await run(target, scenarios, invariants, {

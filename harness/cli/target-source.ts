@@ -15,8 +15,28 @@ import { packageRoot } from "./package.ts";
 export type GivenAgain = Pick<DirectOptions, "url" | "body" | "header">;
 
 export function targetNamed(path: string | undefined, options: DirectOptions): Promise<Target> {
+  checkTogether(path, options);
   if (options.url !== undefined) return directTarget(options);
   return readTarget(path ?? join(packageRoot, "targets", "reference"));
+}
+
+const WITH_URL = ["request", "body", "header", "success", "outcome", "contract"] as const;
+
+/** What would be passed over in silence is refused. */
+function checkTogether(path: string | undefined, options: DirectOptions): void {
+  if (options.url !== undefined) {
+    if (path === undefined) return;
+    throw new Failure(
+      "usage",
+      `found both the target file ${path} and --url, expected one of them: a file names a running target by \`urls\``,
+    );
+  }
+  const alone = WITH_URL.filter((name) => options[name] !== undefined).map((name) => `--${name}`);
+  if (alone.length === 0) return;
+  throw new Failure(
+    "usage",
+    `found ${alone.join(", ")} without --url, which ${alone.length === 1 ? "it goes" : "they go"} with: of a target file, all of this is written in the file`,
+  );
 }
 
 export function sourceOf({ file }: Target, path: string | undefined, options: DirectOptions): Source {

@@ -3,6 +3,7 @@ import { join, relative, resolve } from "node:path";
 import { Command } from "commander";
 import { Failure } from "../fail.ts";
 import { invariants } from "../invariants/list.ts";
+import { ReportDirectory } from "../report-directory.ts";
 import { run } from "../run.ts";
 import type { Scenario } from "../scenario.ts";
 import { readTarget } from "../target-file/target-file.ts";
@@ -41,6 +42,7 @@ async function runZoo(options: Options): Promise<number> {
   const zoo = await chosen(options.target);
   const scenarios = await loadScenarios();
   const signal = interruption();
+  await using _ = await ReportDirectory.claim(resolve(options.reportDir));
   const results: ZooResult[] = [];
   for (const { id, declared, path, seenIn } of zoo) {
     if (signal.aborted) return exitCodes.interrupted;

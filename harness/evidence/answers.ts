@@ -6,7 +6,7 @@
 import type { AnswerPattern, Contract } from "../contract.ts";
 import type { EndpointFacts } from "../event.ts";
 import type { History, KeyGroup, Recorded } from "../history.ts";
-import { type Outcome, type Responded, sameBody } from "../operation.ts";
+import type { Outcome, Responded } from "../operation.ts";
 
 /** A recorded attempt that got an answer. */
 export type Answered = Recorded & { readonly outcome: Responded };
@@ -120,31 +120,6 @@ function patternText(pattern: AnswerPattern): string {
   return `${pattern.status} with ${pattern.pointer}${value}`;
 }
 
-/** The first difference of two answers in status, body or the headers named, as words; null when equal. */
-export function difference(
-  first: Responded,
-  later: Responded,
-  contract: Contract,
-  headers: readonly string[],
-): { readonly what: string; readonly expected: string; readonly actual: string } | null {
-  // Of two attempts in flight together the replay's answer may be received first, so either one may be the replay.
-  const { statuses } = contract.replay;
-  if (first.status !== later.status && !statuses.includes(later.status) && !statuses.includes(first.status)) {
-    return { what: "status", expected: String(first.status), actual: String(later.status) };
-  }
-  if (contract.replay.body === "verbatim" && !sameBody(first.body, later.body)) {
-    return { what: "body", expected: excerpt(first.body.text), actual: excerpt(later.body.text) };
-  }
-  for (const name of headers) {
-    const expected = first.headers[name.toLowerCase()];
-    const actual = later.headers[name.toLowerCase()];
-    if (expected !== undefined && expected !== actual) {
-      return { what: `header ${name}`, expected, actual: actual ?? "no such header" };
-    }
-  }
-  return null;
-}
-
 /** The earliest acknowledged answer of a group, by the time it was received. */
 export function firstSuccess(history: History, attempts: readonly Recorded[]): Answered | null {
   let first: Answered | null = null;
@@ -187,10 +162,20 @@ export function describe(outcome: Outcome): string {
   }
 }
 
-const EXCERPT_CHARACTERS = 160;
+export const EXCERPT_CHARACTERS = 160;
 
 export function excerpt(text: string): string {
   return text.length <= EXCERPT_CHARACTERS ? text : `${text.slice(0, EXCERPT_CHARACTERS)}…`;
+}
+
+/** How much stands before the word that is to be seen. */
+const BEFORE_CHARACTERS = 40;
+
+/** The same, so that the word is in it where the text holds it. */
+export function excerptAround(text: string, word: string): string {
+  const at = text.indexOf(word);
+  if (at + word.length <= EXCERPT_CHARACTERS) return excerpt(text);
+  return `…${excerpt(text.slice(at - BEFORE_CHARACTERS))}`;
 }
 
 export function parseJson(text: string): unknown {

@@ -1,7 +1,8 @@
 /** The owner of a key, and the attempts that came when its answer was already there. */
 
 import type { History, KeyGroup, Recorded } from "../history.ts";
-import { type Answered, difference, isSuccess, isUnrelatedRefusal, withinRetention } from "./answers.ts";
+import { otherAnswer } from "./answer-difference.ts";
+import { type Answered, isSuccess, isUnrelatedRefusal, withinRetention } from "./answers.ts";
 import { ownerOf } from "./key-group.ts";
 import { requestOf } from "./key-scope.ts";
 import { oncePerHistory } from "./once.ts";
@@ -60,6 +61,6 @@ export function deviation(
   later: Answered,
 ): { readonly what: string; readonly expected: string; readonly actual: string } | null {
   const isAcknowledged: boolean = isSuccess(history, later);
-  if (isAcknowledged) return difference(owner.outcome, later.outcome, history.contract, []);
+  if (isAcknowledged) return otherAnswer(owner.outcome, later.outcome, history.contract);
   return { what: "status", expected: String(owner.outcome.status), actual: String(later.outcome.status) };
 }

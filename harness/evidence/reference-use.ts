@@ -3,7 +3,7 @@
  * may take effect once each, and are judged together.
  */
 import type { Contract } from "../contract.ts";
-import type { OperationRecord, Recorded } from "../history.ts";
+import type { History, OperationRecord, Recorded } from "../history.ts";
 import { withinRetention } from "./answers.ts";
 import { oncePerHistory } from "./once.ts";
 
@@ -19,6 +19,15 @@ export const rememberedReferences = oncePerHistory((history): readonly Reference
     ({ operations }) => !operations.some((operation) => outlivesRetention(history.contract, operation)),
   ),
 );
+
+/** Why a judge of the remembered references looked at nothing: none is left, or `otherwise`. */
+export function nothingRemembered(history: History, otherwise: string): string {
+  const { retentionMs } = history.contract;
+  const isForgotten = referenceUses(history).length > 0 && rememberedReferences(history).length === 0;
+  return isForgotten
+    ? `every key outlived its retention of ${retentionMs} ms, and may rightly have executed again`
+    : otherwise;
+}
 
 export const referenceUses = oncePerHistory((history): readonly ReferenceUse[] => {
   const groups = new Map<string, OperationRecord[]>();

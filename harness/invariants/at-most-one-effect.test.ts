@@ -17,6 +17,15 @@ test("two effects of one operation are a violation that names the attempts", () 
   });
 });
 
+test("where every key outlived its retention there is nothing to look at, and that is the reason", () => {
+  const sketch = new HistorySketch().contract({ retentionMs: 100 }).attempt({}, 0, 20).attempt({}, 200, 220);
+  expect(atMostOneEffect.check(sketch.books([effect("op"), effect("op")]).build())).toEqual({
+    result: "skip",
+    reason: "every key outlived its retention of 100 ms, and may rightly have executed again",
+    excused: false,
+  });
+});
+
 test("one effect, or none, is right", () => {
   const history = new HistorySketch()
     .attempt({}, 0, 20)

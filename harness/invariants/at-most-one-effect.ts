@@ -1,6 +1,6 @@
 /** The promise itself: however often a client retries, the operation takes effect at most once. */
 import { name } from "../evidence/answers.ts";
-import { rememberedReferences } from "../evidence/reference-use.ts";
+import { nothingRemembered, rememberedReferences } from "../evidence/reference-use.ts";
 import type { History } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation, withoutBooks } from "../invariant.ts";
 
@@ -26,6 +26,6 @@ export const atMostOneEffect = {
         }),
       );
     }
-    return verdictOf(checked, violations, "no operation was attempted");
+    return verdictOf(checked, violations, nothingRemembered(history, "no operation was attempted"));
   },
 } as const satisfies Invariant;

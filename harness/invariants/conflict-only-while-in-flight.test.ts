@@ -37,6 +37,22 @@ test("a conflict when the only other attempt was over is a violation", () => {
   });
 });
 
+test("another payload that is told to wait is a mismatch answered by the wrong status", () => {
+  const sketch = new HistorySketch().attempt({}, 0, 20).attempt({ payload: { kind: "other" } }, 30, 40, conflict);
+  expect(check(sketch)).toMatchObject({
+    result: "fail",
+    violations: [
+      {
+        message: expect.stringContaining(
+          "a2 (409) had another payload than a1 (201) under the key key, and the mismatch was answered by 409, as a duplicate in flight is, where the contract promises 422",
+        ),
+        expected: "422",
+        actual: "a2 (409)",
+      },
+    ],
+  });
+});
+
 test("two attempts that were both told to wait do not excuse each other", () => {
   expect(check(new HistorySketch().attempt({}, 0, 20, conflict).attempt({}, 1, 21, conflict)).result).toBe("fail");
 });

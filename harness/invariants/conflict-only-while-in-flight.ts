@@ -1,9 +1,10 @@
 /** "A duplicate is in flight" is true when it is said: some other attempt may have been executing just then. */
 
 import type { Contract } from "../contract.ts";
-import { type Answered, isMismatch, name } from "../evidence/answers.ts";
+import { type Answered, isMismatch, name, patternsText } from "../evidence/answers.ts";
 import { isRefusedAsInvalid, type KeyUse, keyUses, withoutConflicts } from "../evidence/conflict.ts";
 import { faultReach, killedAt } from "../evidence/fault-reach.ts";
+import { requestOf } from "../evidence/key-scope.ts";
 import { lastTouching, type Span, spansOf } from "../evidence/spans.ts";
 import type { History, Recorded } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation } from "../invariant.ts";
@@ -34,7 +35,7 @@ export const conflictOnlyWhileInFlight = {
         ...holders.map(({ invokedAt: from, completedAt: until }) => ({ from, until })),
       ]);
       const untrue = conflicts.find((conflict) => lastTouching(executing, conflict) === null);
-      if (untrue !== undefined) violations.push(accuse(use, untrue));
+      if (untrue !== undefined) violations.push(accuse(history.contract, use, untrue));
     }
     return verdictOf(checked, violations, "no attempt was told that its duplicate is in flight");
   },
@@ -81,10 +82,31 @@ function leaseMicros({ leaseMs }: Contract): number {
   return leaseMs === "undocumented" ? Infinity : (leaseMs + LEASE_MARGIN_MS) * 1000;
 }
 
-function accuse({ key, attempts }: KeyUse, conflict: Answered): Violation {
+function accuse(contract: Contract, use: KeyUse, conflict: Answered): Violation {
+  const { key, attempts } = use;
+  const { mismatch } = contract;
+  const before = mismatch === "undocumented" ? undefined : otherRequest(contract, use, conflict);
+  if (before !== undefined && mismatch !== "undocumented") {
+    const promised = patternsText(mismatch);
+    return violation([conflict], {
+      message: `${name(conflict)} had another payload than ${name(before)} under the key ${key}, and the mismatch was answered by ${conflict.outcome.status}, as a duplicate in flight is, where the contract promises ${promised}: of the ${attempts.length} attempt(s) no other can have been executing`,
+      expected: promised,
+      actual: name(conflict),
+    });
+  }
   return violation([conflict], {
     message: `${name(conflict)} was told that a duplicate is in flight, and of the ${attempts.length} attempt(s) with key ${key} no other can have been`,
     expected: "an answer other than a conflict, since nothing was executing",
     actual: name(conflict),
   });
+}
+
+/** The key's first request, where this one is another of the same caller and endpoint. */
+function otherRequest(contract: Contract, { attempts }: KeyUse, { attempt }: Answered): Recorded | undefined {
+  const [first] = attempts.filter(
+    ({ attempt: { caller, endpoint, query } }) =>
+      caller === attempt.caller && endpoint === attempt.endpoint && query === attempt.query,
+  );
+  const isOther = first !== undefined && requestOf(contract, first.attempt) !== requestOf(contract, attempt);
+  return isOther ? first : undefined;
 }

@@ -44,11 +44,21 @@ test("the first answer to a key that is marked as a replay is a violation", () =
   expect(check(beside(answer(201, {}, replayed)))).toMatchObject({
     violations: [{ actual: "idempotency-replayed: true", attempts: ["a2"] }],
   });
+  expect(check(beside(answer(201, { of: "first" }, replayed)))).toMatchObject({
+    violations: [{ message: expect.stringMatching(/is marked as a replay: the key k1 got the same answer$/) }],
+  });
 });
 
 test("a success that shows another operation and not its own is a violation", () => {
   expect(check(beside(answer(201, { of: "first" })))).toMatchObject({
-    violations: [{ expected: "an answer to second", actual: '{"of":"first"}', attempts: ["a2"] }],
+    violations: [
+      {
+        message: expect.stringMatching(/was answered with first, another operation's, which was sent with the key k1$/),
+        expected: "an answer to second",
+        actual: '{"of":"first"}',
+        attempts: ["a2"],
+      },
+    ],
   });
 });
 

@@ -1,7 +1,10 @@
 /** Keys that differ in length, case or their last character are different keys: none is taken for another. */
+import { saySame } from "../evidence/answer-difference.ts";
 import {
+  type Answered,
   describe,
   excerpt,
+  excerptAround,
   isAnswered,
   isConflict,
   isMarkedReplay,
@@ -67,11 +70,12 @@ function mayBeInvalid(history: History, recorded: Recorded): boolean {
 }
 
 /** Marked as a replay, though nothing had been answered under the key before. */
-function unearned({ contract }: History, group: KeyGroup): Violation | null {
+function unearned(history: History, group: KeyGroup): Violation | null {
+  const { contract } = history;
   const first = loneFirst(group);
   if (first === null || first.attempt.forged || isMarkedReplay(contract, first) !== true) return null;
   return violation([first], {
-    message: `${name(first)} was the first attempt with the key ${group.key}, and its answer is marked as a replay`,
+    message: `${name(first)} was the first attempt with the key ${group.key}, and its answer is marked as a replay${ofOtherKey(history, group, first)}`,
     expected: "an answer of its own, not marked as a replay",
     actual: `${contract.replay.marker?.header}: ${contract.replay.marker?.value}`,
   });
@@ -86,12 +90,31 @@ function foreign(history: History, group: KeyGroup, references: ReadonlySet<stri
     const shown = wordsIn(text).find((word) => references.has(word) && !carries(recorded.attempt, word));
     if (shown === undefined) continue;
     return violation([recorded], {
-      message: `${name(recorded)} had the key ${group.key} to itself and was answered with ${shown}, another operation's`,
+      message: `${name(recorded)} had the key ${group.key} to itself and was answered with ${shown}, another operation's${sentWith(history, shown)}`,
       expected: `an answer to ${recorded.attempt.reference}`,
-      actual: excerpt(text),
+      actual: excerptAround(text, shown),
     });
   }
   return null;
+}
+
+function sentWith({ operations }: History, reference: string): string {
+  const keys = operations
+    .filter((operation) => operation.reference === reference)
+    .flatMap(({ attempts }) => attempts.flatMap(({ attempt }) => attempt.key ?? []));
+  const [key, ...others] = new Set(keys);
+  return key === undefined || others.length > 0 ? "" : `, which was sent with the key ${key}`;
+}
+
+/** The one other key that got the same answer, where there is one. */
+function ofOtherKey(history: History, group: KeyGroup, { outcome }: Answered): string {
+  const others = history.groups.filter(
+    (other) =>
+      other !== group &&
+      other.attempts.some((one) => isSuccess(history, one) && saySame(one.outcome.body, outcome.body)),
+  );
+  const [other, ...more] = new Set(others.map(({ key }) => key));
+  return other === undefined || more.length > 0 ? "" : `: the key ${other} got the same answer`;
 }
 
 function wordsIn(text: string): readonly string[] {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Outcome } from "../operation.ts";
 import { agreesWith, oneKeyHistory } from "../testing/arbitrary-history.ts";
 import { type AttemptSketch, answer, HistorySketch, lost } from "../testing/history-builder.ts";
-import { bodyOf, conflicted, followers, resultOf, statusOf, succeeded } from "../testing/naive.ts";
+import { conflicted, followers, resultOf, saidIn, statusOf, succeeded } from "../testing/naive.ts";
 import { equalRequestsReplay } from "./equal-requests-replay.ts";
 
 const check = (sketch: HistorySketch) => equalRequestsReplay.check(sketch.build());
@@ -107,7 +107,7 @@ test("agrees with a brute-force checker", () => {
         if (one.fingerprint !== two.fingerprint || one.payload.kind === two.payload.kind) continue;
         if ([0, 429, 503].includes(statusOf(later)) || conflicted(later)) continue;
         checked += 1;
-        if (!succeeded(later) || bodyOf(later) !== bodyOf(owner)) violated += 1;
+        if (!succeeded(later) || saidIn(later) !== saidIn(owner)) violated += 1;
       }
       return resultOf(violated, checked);
     },

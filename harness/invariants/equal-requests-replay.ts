@@ -1,8 +1,8 @@
 /** A request written another way is the same request: it gets the stored answer, not a mismatch. */
+import { otherAnswer } from "../evidence/answer-difference.ts";
 import {
   type Answered,
   describe,
-  difference,
   isAnswered,
   isConflict,
   isServerError,
@@ -70,7 +70,7 @@ function faultOf(history: History, owner: Answered, later: Recorded): Parameters
       actual: describe(later.outcome),
     };
   }
-  const found = difference(owner.outcome, later.outcome, history.contract, []);
+  const found = otherAnswer(owner.outcome, later.outcome, history.contract);
   if (found === null) return null;
   return {
     message: `${sentence} and was answered with another ${found.what}`,

@@ -9,7 +9,7 @@ import {
   meet,
   remembered,
   resultOf,
-  sameAnswer,
+  sameBytes,
   sameRequest,
   statusOf,
   succeeded,
@@ -36,7 +36,7 @@ test("a stored validation error that a retry does not get is a violation", () =>
       {
         message: "after a1 (400) the key was used again, and a2 (400) is not what the contract promises",
         expected: "the stored 400 again, and no success for a corrected request",
-        actual: "a2 (400)",
+        actual: 'a2 (400) with another body at /code: {"code":"other"}',
         key: "key",
         attempts: ["a1", "a2"],
       },
@@ -228,7 +228,7 @@ test("agrees with a brute-force checker", () => {
           const firstCorrected = after.find(isCorrected);
           for (const one of after) {
             if (isOnly(stored.validation, "stored")) {
-              if (sameRequest(contract, one, error)) judge(sameAnswer(contract, error, one));
+              if (sameRequest(contract, one, error)) judge(sameBytes(contract, error, one));
               else if (isCorrected(one)) judge(!succeeded(one));
             }
             if (!isOnly(stored.validation, "released") || !isCorrected(one) || toldToWait(contract, one)) continue;
@@ -263,7 +263,7 @@ test("agrees with a brute-force checker", () => {
           for (const one of attempts) {
             if (one.invokedAt <= decline.completedAt || one.attempt.condition === "fails") continue;
             if (statusOf(one) === 0 || statusOf(one) >= 500 || turnedAway(contract, one)) continue;
-            if (sameRequest(contract, one, decline)) judge(sameAnswer(contract, decline, one));
+            if (sameRequest(contract, one, decline)) judge(sameBytes(contract, decline, one));
           }
         }
         const failure = earliest(attempts.filter((one) => one.attempt.condition === "fails" && statusOf(one) >= 500));
@@ -273,7 +273,7 @@ test("agrees with a brute-force checker", () => {
             continue;
           if (!sameRequest(contract, one, failure) || turnedAway(contract, one) || underFault(history, one)) continue;
           const wasAlone = all.every((other) => other === failure || other.invokedAt > failure.completedAt);
-          if (isOnly(stored.failedBeforeEffect, "stored") && wasAlone) judge(sameAnswer(contract, failure, one));
+          if (isOnly(stored.failedBeforeEffect, "stored") && wasAlone) judge(sameBytes(contract, failure, one));
           if (!isOnly(stored.failedBeforeEffect, "released")) continue;
           const meetsFailing = all.some(
             (other) =>

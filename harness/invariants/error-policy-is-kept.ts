@@ -1,10 +1,10 @@
 /** After an error the key is kept or free, as the contract says for that class of errors. */
 
 import type { Contract, Storage } from "../contract.ts";
+import { difference } from "../evidence/answer-difference.ts";
 import {
   type Answered,
   describe,
-  difference,
   isConflict,
   isMismatch,
   isServerError,
@@ -43,7 +43,7 @@ export const errorPolicyIsKept = {
         if (trial === null) continue;
         checked += trial.judged.length;
         const broken = trial.judged.find((later) => !trial.keeps(later));
-        if (broken !== undefined) violations.push(accuse(trial, broken));
+        if (broken !== undefined) violations.push(accuse(history.contract, trial, broken));
       }
     }
     if (checked === 0 && isLeftOpen(history, policies)) return LEFT_OPEN;
@@ -270,10 +270,12 @@ function firstCompleted(
   return first;
 }
 
-function accuse({ error, expected }: Trial, broken: Answered): Violation {
+function accuse(contract: Contract, { error, expected }: Trial, broken: Answered): Violation {
+  const found =
+    error.outcome.status === broken.outcome.status ? difference(error.outcome, broken.outcome, contract, []) : null;
   return violation([error, broken], {
     message: `after ${name(error)} the key was used again, and ${name(broken)} is not what the contract promises`,
     expected,
-    actual: name(broken),
+    actual: found === null ? name(broken) : `${name(broken)} with another ${found.what}: ${found.actual}`,
   });
 }

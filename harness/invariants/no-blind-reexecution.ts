@@ -11,7 +11,7 @@
  */
 import type { Call } from "../account.ts";
 import { name } from "../evidence/answers.ts";
-import { rememberedReferences } from "../evidence/reference-use.ts";
+import { nothingRemembered, rememberedReferences } from "../evidence/reference-use.ts";
 import type { History } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation, withoutBooks } from "../invariant.ts";
 
@@ -40,7 +40,7 @@ export const noBlindReexecution = {
         }),
       );
     }
-    return verdictOf(checked, violations, "the processor was never called");
+    return verdictOf(checked, violations, nothingRemembered(history, "the processor was never called"));
   },
 } as const satisfies Invariant;
 

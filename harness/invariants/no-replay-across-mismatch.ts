@@ -2,6 +2,7 @@
 import {
   type Answered,
   excerpt,
+  excerptAround,
   isAnswered,
   isConflict,
   isMismatch,
@@ -71,7 +72,7 @@ function leak(history: History, owner: Answered, other: Answered): Proof | null 
   return {
     message: `${name(other)} was told of ${reference}, which only the other payload of its key, ${name(owner)}, had sent`,
     expected: "an error that shows nothing of the other payload",
-    actual: excerpt(text),
+    actual: excerptAround(text, reference),
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Call } from "../account.ts";
 import { name } from "../evidence/answers.ts";
-import { type ReferenceUse, rememberedReferences } from "../evidence/reference-use.ts";
+import { nothingRemembered, type ReferenceUse, rememberedReferences } from "../evidence/reference-use.ts";
 import type { Downstream, History } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation, withoutBooks } from "../invariant.ts";
 
@@ -25,7 +25,7 @@ export const oneDownstreamOperation = {
       const found = severalCharges(use, downstream) ?? severalKeys(use, calls);
       if (found !== null) violations.push(found);
     }
-    return verdictOf(checked, violations, "the processor was never called");
+    return verdictOf(checked, violations, nothingRemembered(history, "the processor was never called"));
   },
 } as const satisfies Invariant;
 

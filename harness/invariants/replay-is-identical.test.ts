@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { History } from "../history.ts";
+import type { Outcome } from "../operation.ts";
 import { agreesWith, oneKeyHistory } from "../testing/arbitrary-history.ts";
-import { answer, HistorySketch, lost } from "../testing/history-builder.ts";
+import { answer, HistorySketch, lost, respelled } from "../testing/history-builder.ts";
 import { bodyOf, groupOf, inTime, resultOf, succeeded } from "../testing/naive.ts";
 import { replayIsIdentical } from "./replay-is-identical.ts";
 
@@ -19,13 +20,31 @@ test("another body for the same request is a violation that shows both answers",
     checked: 2,
     violations: [
       {
-        message: "a1 (201) and a3 (201) answered one key with another body",
+        message: "a1 (201) and a3 (201) answered one key with another body at /id",
         expected: '{"id":1}',
         actual: '{"id":2}',
         key: "key",
         attempts: ["a1", "a3"],
       },
     ],
+  });
+});
+
+test("of long bodies it shows the place where they differ, and of another spelling it says what it is", () => {
+  const [id, note] = ["i".repeat(300), "n".repeat(300)];
+  const after = (second: Outcome) =>
+    check(new HistorySketch().attempt({}, 0, 10, answer(201, { note, id: `${id}1` })).attempt({}, 20, 30, second));
+  expect(after(answer(201, { note, id: `${id}2` }))).toMatchObject({
+    violations: [
+      {
+        message: expect.stringMatching(/another body at \/id$/),
+        expected: expect.stringMatching(/^…i+1"$/),
+        actual: expect.stringMatching(/^…i+2"$/),
+      },
+    ],
+  });
+  expect(after(respelled(answer(201, { note, id: `${id}1` })))).toMatchObject({
+    violations: [{ message: "a1 (201) and a2 (201) answered one key with another body: the same JSON in other bytes" }],
   });
 });
 

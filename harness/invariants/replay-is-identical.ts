@@ -1,5 +1,6 @@
 /** Every retry gets the same answer: status, body and promised headers. */
-import { difference, isSuccess, name, withinRetention } from "../evidence/answers.ts";
+import { difference } from "../evidence/answer-difference.ts";
+import { isSuccess, name, withinRetention } from "../evidence/answers.ts";
 import { ownerOf } from "../evidence/key-group.ts";
 import type { History } from "../history.ts";
 import { type Invariant, type Violation, verdictOf, violation } from "../invariant.ts";

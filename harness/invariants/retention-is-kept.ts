@@ -1,11 +1,12 @@
 /** Within retention the answer is there, also late in it; after it the key stands for a new operation, or for none. */
-import { type Answered, excerpt, firstSuccess, isMarkedReplay, isSuccess, name } from "../evidence/answers.ts";
+import { saySame } from "../evidence/answer-difference.ts";
+import { type Answered, excerptAround, firstSuccess, isMarkedReplay, isSuccess, name } from "../evidence/answers.ts";
 import { ownGroups, requestOf } from "../evidence/key-scope.ts";
 import { deviation, isAboutItsKey } from "../evidence/owner.ts";
 import { lastTouching, type Spans, spansOf } from "../evidence/spans.ts";
 import type { History, KeyGroup, Recorded } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
-import { type Micros, sameBody } from "../operation.ts";
+import type { Micros } from "../operation.ts";
 
 /** The target's clock is another one, and its cleaner comes round at times. */
 const AFTER_MARGIN_MS = 250;
@@ -183,7 +184,9 @@ function firstWronglyTreated(history: History, original: Answered, later: readon
     return violation([original, answer], {
       message: `${name(answer)} used the key of ${name(original)} after its retention${isOld ? ", and got the old answer" : ""}`,
       expected: promiseText(history),
-      actual: isOld ? `the old answer, ${excerpt(answer.outcome.body.text)}` : name(answer),
+      actual: isOld
+        ? `the old answer, ${excerptAround(answer.outcome.body.text, original.attempt.reference)}`
+        : name(answer),
     });
   }
   return null;
@@ -202,7 +205,7 @@ function isOldAnswer({ contract }: History, original: Answered, answer: Answered
   const { reference } = original.attempt;
   const { body } = answer.outcome;
   return (
-    reference !== answer.attempt.reference && sameBody(body, original.outcome.body) && body.text.includes(reference)
+    reference !== answer.attempt.reference && saySame(body, original.outcome.body) && body.text.includes(reference)
   );
 }
 

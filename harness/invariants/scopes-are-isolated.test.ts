@@ -14,6 +14,7 @@ import {
   mismatched,
   ownerOfAll,
   resultOf,
+  saidIn,
   scopes,
   statusOf,
   succeeded,
@@ -283,7 +284,7 @@ function judged(history: History, b: Recorded): "right" | "wrong" | null {
     const { reference } = owner.attempt;
     const isShown =
       bodyOf(b).includes(reference) && b.attempt.reference !== reference && !b.attempt.request.body.includes(reference);
-    return isShown || (isLone && marked(b)) || (bodyOf(b) === bodyOf(owner) && areTelling(history, owner))
+    return isShown || (isLone && marked(b)) || (saidIn(b) === saidIn(owner) && areTelling(history, owner))
       ? "wrong"
       : "right";
   }

@@ -4,9 +4,11 @@
  */
 
 import type { Contract, Treatment } from "../contract.ts";
+import { plainText, saySame } from "../evidence/answer-difference.ts";
 import {
   type Answered,
   excerpt,
+  excerptAround,
   isAnswered,
   isMarkedReplay,
   isMismatch,
@@ -20,7 +22,6 @@ import {
 import { carries, groupsByKey, hasOrdinaryKey, isAfter, loneFirst, ownerOf } from "../evidence/key-group.ts";
 import type { History, KeyGroup, Recorded } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
-import { sameBody } from "../operation.ts";
 
 const DIMENSIONS = ["caller", "endpoint", "query"] as const;
 type Dimension = (typeof DIMENSIONS)[number];
@@ -164,7 +165,7 @@ type Fault = { readonly message: string; readonly actual: string };
 
 function successFault(history: History, pair: Pair, answered: Answered, telling: TellingBodies): "right" | Fault {
   if (pair.allowed.includes("shared")) return "right";
-  const actual = `${answered.outcome.status} ${excerpt(answered.outcome.body.text)}`;
+  const actual = `${answered.outcome.status} ${excerptAround(answered.outcome.body.text, pair.owner.attempt.reference)}`;
   const sentence = sentenceOf(pair, answered);
   if (!pair.allowed.includes("separate")) return { message: `${sentence} and was a success`, actual };
   const sign = signOfReplay(history, pair, answered, telling);
@@ -185,7 +186,7 @@ function signOfReplay(
   if (answered === lone && isMarkedReplay(history.contract, answered) === true) {
     return "it is marked as a replay, and it was the first of its own scope";
   }
-  if (telling.tellsExecutionsApart(owner) && sameBody(owner.outcome.body, answered.outcome.body)) {
+  if (telling.tellsExecutionsApart(owner) && saySame(owner.outcome.body, answered.outcome.body)) {
     return "the bodies are equal, and all other executions of the owner's request got different ones";
   }
   return null;
@@ -264,5 +265,5 @@ function requestOf({ attempt: { caller, endpoint, query, payload } }: Answered):
 }
 
 function withoutEcho({ attempt: { key, reference }, outcome: { body } }: Answered): string {
-  return body.text.replaceAll(reference, "").replaceAll(key ?? "", "");
+  return plainText(body.text.replaceAll(reference, "").replaceAll(key ?? "", ""));
 }

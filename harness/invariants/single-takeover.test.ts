@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { agreesWith } from "../testing/arbitrary-history.ts";
 import { anyTakeover } from "../testing/arbitrary-takeover.ts";
-import { answer, effect, HistorySketch } from "../testing/history-builder.ts";
-import { bodyOf, headerOf, resultOf } from "../testing/naive-answers.ts";
+import { answer, effect, HistorySketch, respelled } from "../testing/history-builder.ts";
+import { headerOf, resultOf, saidIn } from "../testing/naive-answers.ts";
 import { naiveTakeovers } from "../testing/naive-takeover.ts";
 import { singleTakeover } from "./single-takeover.ts";
 
@@ -51,6 +51,11 @@ test("two different answers while the holder was paused are a violation", () => 
     result: "fail",
     violations: [{ attempts: ["a3", "a4"], expected: '{"id":1}', actual: '{"id":2}' }],
   });
+});
+
+test("one answer in two spellings is one answer", () => {
+  const spelled = answer(201, { id: 1 }, { "idempotency-replayed": "true" });
+  expect(check(takeover().attempt(elsewhere, 151, 171, respelled(spelled)))).toEqual({ result: "pass", checked: 1 });
 });
 
 test("two answers that are not marked are a violation, where this target marks its replays", () => {
@@ -163,7 +168,7 @@ test("agrees with a brute-force checker", () => {
           return canRead && (reading.effects?.get(reference)?.length ?? 0) > operations;
         });
         const unmarked = successes.filter((one) => !isMarked(one)).length;
-        const differ = isVerbatim && successes.some((one) => bodyOf(one) !== bodyOf(taker));
+        const differ = isVerbatim && successes.some((one) => saidIn(one) !== saidIn(taker));
         if (tooMany || differ || (marks && unmarked > 1)) violated += 1;
       }
       return resultOf(checked, violated);

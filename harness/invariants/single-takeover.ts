@@ -1,10 +1,10 @@
 /** Of all who wait for an expired lease one gets it. */
-import { type Answered, excerpt, isAnswered, isMarkedReplay, name } from "../evidence/answers.ts";
+import { bodyDifference, sayOther } from "../evidence/answer-difference.ts";
+import { type Answered, isAnswered, isMarkedReplay, name } from "../evidence/answers.ts";
 import { withoutConflicts } from "../evidence/conflict.ts";
 import { isRemembered, type Takeover, takeoversOf } from "../evidence/takeover.ts";
 import type { History } from "../history.ts";
 import { type Invariant, undocumented, type Violation, verdictOf, violation } from "../invariant.ts";
-import { sameBody } from "../operation.ts";
 
 export const singleTakeover = {
   id: "single-takeover",
@@ -58,7 +58,7 @@ function twoEffects(
 }
 
 /**
- * Two answers that differ, or that say of themselves that they are first ones. That a marker is missing is
+ * Two answers that say different things, or that say of themselves that they are first ones. That a marker is missing is
  * evidence only where this target does mark replays.
  */
 function twoAnswers(
@@ -67,9 +67,10 @@ function twoAnswers(
   marksReplays: boolean,
 ): Violation | null {
   const isVerbatim = contract.replay.body === "verbatim";
-  const other = successes.find(({ outcome }) => isVerbatim && !sameBody(outcome.body, taker.outcome.body));
+  const other = successes.find(({ outcome }) => isVerbatim && sayOther(outcome.body, taker.outcome.body));
   if (other !== undefined) {
-    return accuse(kind, taker, other, excerpt(taker.outcome.body.text), excerpt(other.outcome.body.text));
+    const { expected, actual } = bodyDifference(taker.outcome.body, other.outcome.body);
+    return accuse(kind, taker, other, expected, actual);
   }
   const [first, second] = successes.filter((one) => isMarkedReplay(contract, one) === false);
   if (!marksReplays || first === undefined || second === undefined) return null;

@@ -27,7 +27,8 @@ test("a zombie that answers with a success of its own is a violation", () => {
     checked: 1,
     violations: [
       {
-        message: "a1 (201) was paused and lost its key to a3 (201), and when it woke up it answered with another body",
+        message:
+          "a1 (201) was paused and lost its key to a3 (201), and when it woke up it answered with another body at /id",
         expected: '{"id":1}',
         actual: '{"id":2}',
         key: "key",

@@ -1,5 +1,6 @@
 /** A holder that outlived its lease wakes up to a key that is no longer its own, and can finish nothing. */
-import { difference, isAnswered, isSuccess, name } from "../evidence/answers.ts";
+import { otherAnswer } from "../evidence/answer-difference.ts";
+import { isAnswered, isSuccess, name } from "../evidence/answers.ts";
 import { withoutConflicts } from "../evidence/conflict.ts";
 import { isRemembered, type Takeover, takeoversOf } from "../evidence/takeover.ts";
 import type { History } from "../history.ts";
@@ -21,7 +22,7 @@ export const zombieIsFenced = {
       const counts = effectsOf(history, takeover);
       if (counts === null && !takeover.holders.some(isAnswered)) continue;
       checked += 1;
-      const found = otherAnswer(history, takeover) ?? lateEffect(takeover, counts);
+      const found = answeredOtherwise(history, takeover) ?? lateEffect(takeover, counts);
       if (found !== null) violations.push(found);
     }
     return verdictOf(checked, violations, "no holder of a lease that was taken over was seen to wake up");
@@ -48,10 +49,10 @@ function effectsOf(history: History, takeover: Takeover): Counts | null {
   };
 }
 
-function otherAnswer(history: History, { holders, taker, kind }: Takeover): Violation | null {
+function answeredOtherwise(history: History, { holders, taker, kind }: Takeover): Violation | null {
   for (const holder of holders) {
     if (!isSuccess(history, holder)) continue;
-    const found = difference(taker.outcome, holder.outcome, history.contract, []);
+    const found = otherAnswer(taker.outcome, holder.outcome, history.contract);
     if (found === null) continue;
     return violation([taker, holder], {
       message: `${name(holder)} was ${kind} and lost its key to ${name(taker)}, and when it woke up it answered with another ${found.what}`,

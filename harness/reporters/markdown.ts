@@ -12,6 +12,7 @@ export function markdownReport(report: Report): string {
     "",
     ...(report.books.effects ? [] : ["**No books**: what really took effect was not looked at.", ""]),
     ...report.reasons.map((reason) => `- because ${cell(reason)}`),
+    ...openScenarios(report),
     ...report.notes.map((note) => `- note: ${cell(note)}`),
     "",
     ...race(report.race),
@@ -33,6 +34,15 @@ export function markdownReport(report: Report): string {
     ...failures(report),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+/** They make a run inconclusive though every invariant may have held. */
+function openScenarios({ scenarios }: Report): string[] {
+  const open = scenarios.filter(({ verdict }) => verdict === "inconclusive");
+  if (open.length === 0) return [];
+  return [
+    `- ${open.length} of ${scenarios.length} scenarios inconclusive: ${open.map(({ id }) => `\`${id}\``).join(", ")}`,
+  ];
 }
 
 /** A reason is why there is no verdict; an invariant that held may have one from a scenario that gave it nothing to see. */

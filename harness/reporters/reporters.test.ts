@@ -79,6 +79,18 @@ test("Markdown tables survive what answers hold", () => {
   expect(markdown).toContain("because a \\| b &lt;script>");
 });
 
+test("scenarios that are inconclusive are counted beside the invariants, which may all have held", () => {
+  const [scenario] = failed.scenarios;
+  if (scenario === undefined) throw new Error("a report has scenarios");
+  const scenarios = [scenario, { ...scenario, id: "torn", verdict: "inconclusive" as const }];
+  const report = { ...failed, scenarios };
+  expect(terminalReport(report, { color: false, callerHeaders: {} })).toMatch(
+    /\d+ skipped; 1 of 2 scenarios inconclusive; 2 attempts in /,
+  );
+  expect(markdownReport(report)).toContain("\n- 1 of 2 scenarios inconclusive: `torn`\n");
+  expect(markdownReport(failed)).not.toContain("scenarios inconclusive");
+});
+
 test("a Markdown row says what held, though other scenarios had nothing to look at", () => {
   const [first] = failed.invariants;
   if (first === undefined) throw new Error("a report has invariants");

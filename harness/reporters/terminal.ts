@@ -145,10 +145,12 @@ function summary(report: Report, colors: Colors): string[] {
   const count = (verdict: Verdict): number =>
     report.invariants.filter((invariant) => invariant.verdict === verdict).length;
   const counts = `${count("pass")} invariants hold, ${count("fail")} violated, ${count("inconclusive")} inconclusive, ${count("skip")} skipped`;
+  const open = report.scenarios.filter((scenario) => scenario.verdict === "inconclusive").length;
+  const openText = open === 0 ? "" : `; ${open} of ${report.scenarios.length} scenarios inconclusive`;
   const verdict = report.verdict.toUpperCase();
   return [
     ...report.reasons.map((reason) => colors.yellow(`because ${reason}`)),
-    `${paint(report.verdict, colors)(colors.bold(verdict))}  ${counts}; ${report.attempts} attempts in ${(report.durationMs / 1000).toFixed(1)} s`,
+    `${paint(report.verdict, colors)(colors.bold(verdict))}  ${counts}${openText}; ${report.attempts} attempts in ${(report.durationMs / 1000).toFixed(1)} s`,
   ];
 }
 

@@ -120,6 +120,11 @@ test.each<[string, string, string]>([
   ["a list", "- a\n- b\n", '1:1: found ["a","b"], expected a map with name and operations'],
   ["text", "orders\n", '1:1: found "orders", expected a map with name and operations'],
   ["a tab", "name: a\nstart:\n\tcommand: x\n", "3:1: found a tab, expected spaces: YAML is indented with spaces only"],
+  [
+    "a name of the lab's without quotes in a map in braces",
+    fileWith({ start: "start: { command: node server.js, env: { PORT: ${port}, URL: ${postgres} }, ready: GET / }" }),
+    '2:48: found ${port} without quotes within { } or [ ], where its braces mean a map, expected "${port}"',
+  ],
   ["an open quote", 'name: "a\n', '2:1: found no valid YAML: Missing closing "quote'],
   [
     "a colon in text",

@@ -74,7 +74,13 @@ export class YamlSource {
     const document = parseDocument(text, options);
     const duplicates = document.errors.filter(({ code }) => code === "DUPLICATE_KEY");
     const others = document.errors.filter(({ code }) => code !== "DUPLICATE_KEY");
-    for (const error of [...duplicates, ...others.slice(0, ERRORS_MAX), ...document.warnings]) {
+    const unquoted = others.length > 0 ? unquotedName(text) : null;
+    if (unquoted !== null) misprints.push({ ...this.#position(unquoted.offset), problem: unquoted.problem });
+    // What the parser says from there on it would not say with the quotes.
+    const before = others.filter(
+      ({ pos }) => unquoted === null || this.#position(pos[0]).line < this.#position(unquoted.offset).line,
+    );
+    for (const error of [...duplicates, ...before.slice(0, ERRORS_MAX), ...document.warnings]) {
       misprints.push({ ...this.#position(error.pos[0]), problem: inWords(error, text) });
     }
     // A name that stands twice leaves the rest readable; after any other error its reading is a guess.
@@ -160,6 +166,15 @@ function nameOf({ key }: Pair): string {
 
 function isMerge({ key }: Pair): boolean {
   return isScalar(key) && (key.value === "<<" || typeof key.value === "symbol");
+}
+
+/** The first `${…}` of the lab's within { } or [ ], where its braces would be a map's. */
+function unquotedName(text: string): { readonly offset: number; readonly problem: string } | null {
+  const found = /^[^#\n]*?[{[][^#\n"']*?[:,[{]\s*(\$\{\w+\})/m.exec(text);
+  const [whole, name] = found ?? [];
+  if (found === null || whole === undefined || name === undefined) return null;
+  const problem = `found ${name} without quotes within { } or [ ], where its braces mean a map, expected "${name}"`;
+  return { offset: found.index + whole.length - name.length, problem };
 }
 
 /** The parser's errors that an author meets most, in our words. */

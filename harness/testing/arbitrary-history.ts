@@ -9,7 +9,17 @@ import type { Effect, KeyRecord } from "../event.ts";
 import type { History } from "../history.ts";
 import type { Invariant } from "../invariant.ts";
 import type { Outcome, Payload } from "../operation.ts";
-import { type AttemptSketch, answer, type CallSketch, effect, HistorySketch, lost } from "./history-builder.ts";
+import {
+  type AttemptSketch,
+  answer,
+  type CallSketch,
+  effect,
+  HistorySketch,
+  lost,
+  respelled,
+} from "./history-builder.ts";
+
+const asItIs = (outcome: Outcome): Outcome => outcome;
 
 const OPERATIONS = ["one", "two"] as const;
 
@@ -41,16 +51,19 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
         marked: fc.boolean(),
         location: fc.constantFrom("/1", "/2"),
         retryAfter: fc.constantFrom(undefined, "1", "90", "soon"),
+        spell: fc.constantFrom(asItIs, asItIs, respelled),
       })
-      .map(({ status, id, marked, location, retryAfter }) =>
-        answer(
-          status,
-          { id },
-          {
-            ...(marked ? { "idempotency-replayed": "true" } : {}),
-            ...(status === 201 ? { location } : {}),
-            ...(retryAfter === undefined ? {} : { "retry-after": retryAfter }),
-          },
+      .map(({ status, id, marked, location, retryAfter, spell }) =>
+        spell(
+          answer(
+            status,
+            { id },
+            {
+              ...(marked ? { "idempotency-replayed": "true" } : {}),
+              ...(status === 201 ? { location } : {}),
+              ...(retryAfter === undefined ? {} : { "retry-after": retryAfter }),
+            },
+          ),
         ),
       ),
   },
@@ -162,6 +175,7 @@ export const onOneKey = {
   outcome: fc.constantFrom<Outcome>(
     ...[201, 201, 201, 201, 400, 409, 422, 503].map((status) => answer(status)),
     answer(201, { id: 1 }),
+    respelled(answer(201, { id: 1 })),
     lost,
   ),
 } as const satisfies Emphasis;

@@ -7,7 +7,7 @@ import type { Contract } from "../contract.ts";
 import type { Effect } from "../event.ts";
 import type { History } from "../history.ts";
 import type { Outcome } from "../operation.ts";
-import { type AttemptSketch, answer, effect, HistorySketch, lost } from "./history-builder.ts";
+import { type AttemptSketch, answer, effect, HistorySketch, lost, respelled } from "./history-builder.ts";
 
 const FROM = 10;
 const UNTIL = 40;
@@ -20,8 +20,12 @@ interface Play {
 }
 
 const success = fc
-  .record({ id: fc.constantFrom("1", "1", "1", "2"), isMarked: fc.boolean() })
-  .map(({ id, isMarked }) => answer(201, { id }, isMarked ? { "idempotency-replayed": "true" } : {}));
+  .record({
+    id: fc.constantFrom("1", "1", "1", "2"),
+    isMarked: fc.boolean(),
+    spell: fc.constantFrom((one: Outcome) => one, respelled),
+  })
+  .map(({ id, isMarked, spell }) => spell(answer(201, { id }, isMarked ? { "idempotency-replayed": "true" } : {})));
 
 function play(
   replicas: readonly [number, ...number[]],

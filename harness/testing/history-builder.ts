@@ -15,6 +15,13 @@ export function answer(status: number, body: unknown = {}, headers: Headers = {}
   return { kind: "responded", status, headers, body: { text, bytes: Buffer.byteLength(text) } };
 }
 
+/** The same answer as a store gives it back that keeps JSON as a value: spelled its own way. */
+export function respelled(outcome: Outcome): Outcome {
+  if (outcome.kind !== "responded") return outcome;
+  const text = outcome.body.text.replaceAll(/([:,])/g, "$1 ");
+  return { ...outcome, body: { text, bytes: Buffer.byteLength(text) } };
+}
+
 export const lost: Outcome = { kind: "indeterminate", reason: "reset" };
 
 /** When a sketch ends and its books are read for the last time. */

@@ -55,6 +55,9 @@ const misbehaviours: Readonly<Record<string, Misbehave>> = {
 const [behaviour = "none", after = "0"] = process.argv.slice(2);
 const misbehave = misbehaviours[behaviour];
 const ledger: { readonly operation: string; readonly caller: string }[] = [];
+/** Of keys, each written a moment after its answer, in a word that the harness has to be told. */
+const records: { readonly key: string; readonly state: string }[] = [];
+const RECORDED_AFTER_MS = 200;
 const answers = new Map<string, { readonly fingerprint: string; readonly text: string }>();
 let orders = 0;
 
@@ -81,7 +84,7 @@ function listen(): void {
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (request.method !== "POST") return answer(response, 200, { rows: ledger });
+  if (request.method !== "POST") return answer(response, 200, { rows: ledger, records, none: [] });
   let text = "";
   for await (const chunk of request.setEncoding("utf8")) text += chunk;
   const caller = request.headers.authorization ?? "";
@@ -99,6 +102,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   const made = JSON.stringify({ id: ledger.length });
   answers.set(scope, { fingerprint: text, text: made });
   send(response, 201, made);
+  setTimeout(() => records.push({ key, state: "done" }), RECORDED_AFTER_MS);
 }
 
 /** Tells everything it was told, as a careless debug mode does. */

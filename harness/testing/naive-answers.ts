@@ -38,8 +38,21 @@ export function turnedAway(contract: Contract, one: Recorded): boolean {
   );
 }
 
+/** What the body says, however it is spelled: these answers know no spaces within their values. */
+export function saidIn(one: Recorded): string {
+  return bodyOf(one).replaceAll(" ", "");
+}
+
+/** The same answer, or another spelling of it. */
 export function sameAnswer({ replay }: Contract, one: Recorded, other: Recorded): boolean {
-  return statusOf(one) === statusOf(other) && (replay.body === "current-state" || bodyOf(one) === bodyOf(other));
+  return statusOf(one) === statusOf(other) && (replay.body === "current-state" || saidIn(one) === saidIn(other));
+}
+
+/** The same answer byte for byte, where the contract promises it so. */
+export function sameBytes(contract: Contract, one: Recorded, other: Recorded): boolean {
+  return (
+    sameAnswer(contract, one, other) && (contract.replay.body === "current-state" || bodyOf(one) === bodyOf(other))
+  );
 }
 
 export function sameRequest({ fingerprint }: Contract, one: Recorded, other: Recorded): boolean {

@@ -16,8 +16,13 @@ export function bodyOf({ outcome }: Recorded): string {
   return outcome.kind === "responded" ? outcome.body.text : "";
 }
 
+/** What the body says, however it is spelled: these answers know no spaces within their values. */
+export function saidIn(recorded: Recorded): string {
+  return bodyOf(recorded).replaceAll(" ", "");
+}
+
 export function idOf(recorded: Recorded): string {
-  return bodyOf(recorded).replace(/^\{"id":"(.*)"\}$/, "$1");
+  return saidIn(recorded).replace(/^\{"id":"(.*)"\}$/, "$1");
 }
 
 export function succeeded(recorded: Recorded): boolean {
