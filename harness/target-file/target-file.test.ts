@@ -218,7 +218,7 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
   [
     "in an operation",
     { more: "    sucess: [200]" },
-    '7:5: operations.create.sucess: found the unknown name "sucess", expected one of request, success, outcome, equal, different, invalid, invalidStatus, query, slow, fails, downstream, failpoints, baseline, answer; did you mean success?',
+    '7:5: operations.create.sucess: found the unknown name "sucess", expected one of request, success, outcome, equal, different, invalid, invalidStatus, query, slow, fails, downstream, failpoints, baseline, large, answer; did you mean success?',
   ],
   [
     "in a contract's group",
@@ -228,7 +228,7 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
   [
     "in a choice",
     { rest: "records: { sql: select key from k, on: postgres, complete: [done] }" },
-    '8:50: records.complete: found the unknown name "complete", expected one of sql, on, completed; did you mean completed?',
+    '8:50: records.complete: found the unknown name "complete", expected one of sql, on, completed, fill; did you mean completed?',
   ],
   [
     "of an invariant",
