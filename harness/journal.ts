@@ -7,6 +7,9 @@ import { Failure, messageOf } from "./fail.ts";
 import { HistoryBuilder, type RunHistory } from "./history.ts";
 import { linesOf } from "./lines.ts";
 
+/** Under load there are many lines in a moment, and one write is cheaper than many. */
+const WRITE_WITHIN_MS = 5;
+const WRITE_CHARACTERS = 64 * 1024;
 /** More damage than this is counted and not listed. */
 const DAMAGE_LISTED_MAX = 20;
 
@@ -14,7 +17,7 @@ export class Journal implements AsyncDisposable {
   readonly #stream: WriteStream;
   readonly path: string;
   #failure: Error | null = null;
-  /** Lines of this turn of the event loop. Under load there are many, and one write is cheaper than many. */
+  /** Lines that were not handed to the system yet. */
   #waiting = "";
 
   constructor(path: string) {
@@ -32,8 +35,9 @@ export class Journal implements AsyncDisposable {
         cause: this.#failure,
       });
     }
-    if (this.#waiting === "") setImmediate(() => this.#flush());
+    if (this.#waiting === "") setTimeout(() => this.#flush(), WRITE_WITHIN_MS);
     this.#waiting += `${JSON.stringify(event)}\n`;
+    if (this.#waiting.length >= WRITE_CHARACTERS) this.#flush();
   }
 
   #flush(): void {
