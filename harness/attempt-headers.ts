@@ -54,8 +54,9 @@ export class HeaderLayouts {
 
   #layout(situation: Situation): Layout {
     const { plan, key, isPlaced, hasBody } = situation;
-    const { endpoint, caller, condition = "", forged = false } = plan;
-    const name = JSON.stringify([endpoint, caller, condition, forged, key === null, isPlaced, hasBody]);
+    const { endpoint, caller } = plan;
+    // With the length of the one name, two names are never taken for two others.
+    const name = `${plan.condition} ${plan.forged} ${key === null} ${isPlaced} ${hasBody} ${endpoint.length} ${endpoint} ${caller}`;
     let layout = this.#layouts.get(name);
     if (layout === undefined) {
       layout = this.#laidOut(situation);

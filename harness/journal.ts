@@ -8,6 +8,9 @@ import type { RunHistory } from "./history.ts";
 import { HistoryBuilder } from "./reading/history-builder.ts";
 import { linesOf, textOf } from "./reading/lines.ts";
 
+/** Under load there are many lines in a moment, and one write is cheaper than many. */
+const WRITE_WITHIN_MS = 5;
+const WRITE_CHARACTERS = 64 * 1024;
 /** More damage than this is counted and not listed. */
 const DAMAGE_LISTED_MAX = 20;
 
@@ -15,7 +18,7 @@ export class Journal implements AsyncDisposable {
   readonly #stream: WriteStream;
   readonly path: string;
   #failure: Error | null = null;
-  /** Lines of this turn of the event loop. Under load there are many, and one write is cheaper than many. */
+  /** Lines that were not handed to the system yet. */
   #waiting = "";
 
   constructor(path: string) {
@@ -33,8 +36,9 @@ export class Journal implements AsyncDisposable {
         cause: this.#failure,
       });
     }
-    if (this.#waiting === "") setImmediate(() => this.#flush());
+    if (this.#waiting === "") setTimeout(() => this.#flush(), WRITE_WITHIN_MS);
     this.#waiting += `${JSON.stringify(event)}\n`;
+    if (this.#waiting.length >= WRITE_CHARACTERS) this.#flush();
   }
 
   #flush(): void {

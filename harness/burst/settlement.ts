@@ -24,9 +24,8 @@ export class Settlement {
     this.#onSettled();
   }
 
-  /** `late` says what a limit means that was passed. */
-  startClock(timeoutMs: number, late: () => Outcome = () => ({ kind: "indeterminate", reason: "timeout" })): void {
+  startClock(timeoutMs: number): void {
     if (this.#isSettled) return;
-    this.#clock = setTimeout(() => this.settle(late()), timeoutMs);
+    this.#clock = setTimeout(() => this.settle({ kind: "indeterminate", reason: "timeout" }), timeoutMs);
   }
 }
