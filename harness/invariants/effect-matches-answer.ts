@@ -73,7 +73,7 @@ function valuesShown(
 ): ReadonlyMap<string, string> {
   const shown = new Map<string, string>();
   for (const column of columns) {
-    if (times.has(column)) continue;
+    if (times.includes(column)) continue;
     const text = scalarText(mapping === null ? memberOf(document, column) : valueFor(document, mapping[column]));
     if (text !== null && !TIME.test(text)) shown.set(column, text);
   }
@@ -117,17 +117,16 @@ const FEW_EFFECTS = 3;
 class EffectIndex {
   readonly columns: readonly string[];
   /** Columns that hold a time in some effect. */
-  readonly times: ReadonlySet<string>;
+  readonly times: readonly string[];
   readonly #effects: readonly Effect[];
-  readonly #byColumns = new Map<string, ReadonlySet<string>>();
+  /** Null until it is looked at: of most references there are few effects. */
+  #byColumns: Map<string, ReadonlySet<string>> | null = null;
 
   constructor(effects: readonly Effect[]) {
     this.#effects = effects;
     // All effects of one reading have the same columns.
     this.columns = Object.keys(effects[0]?.columns ?? {});
-    this.times = new Set(
-      this.columns.filter((column) => effects.some(({ columns }) => TIME.test(columns[column] ?? ""))),
-    );
+    this.times = this.columns.filter((column) => effects.some(({ columns }) => TIME.test(columns[column] ?? "")));
   }
 
   holds(shown: ReadonlyMap<string, string>): boolean {
@@ -136,6 +135,7 @@ class EffectIndex {
       return this.#effects.some((effect) => columns.every((name) => same(shown.get(name), effect.columns[name])));
     }
     const id = JSON.stringify(columns);
+    this.#byColumns ??= new Map();
     const known = this.#byColumns.get(id) ?? new Set(this.#effects.map((effect) => signature(effect.columns, columns)));
     this.#byColumns.set(id, known);
     return known.has(signature(Object.fromEntries(shown), columns));

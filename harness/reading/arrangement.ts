@@ -30,8 +30,6 @@ export function arranged(attempts: readonly Recorded[], subjects: readonly numbe
       group = groupIn(groups, byKey, attempt);
       operationOf[subject] = operation;
       groupOf[subject] = group;
-      operation.kinds.push(attempt);
-      group?.kinds.push(attempt);
     }
     join(operation, recorded);
     if (group !== null) join(group, recorded);
@@ -45,22 +43,32 @@ function join(together: GrowingGroup | GrowingOperation, recorded: Recorded): vo
   together.lastAt = Math.max(together.lastAt, completedAt === Infinity ? invokedAt : completedAt);
 }
 
-function operationIn(operations: Map<string, GrowingOperation>, { operation, reference }: Attempt): GrowingOperation {
-  const known = operations.get(operation) ?? { operation, reference, attempts: [], kinds: [], lastAt: -Infinity };
-  operations.set(operation, known);
-  return known;
+/** With one more kind. */
+function operationIn(operations: Map<string, GrowingOperation>, attempt: Attempt): GrowingOperation {
+  const { operation, reference } = attempt;
+  const known = operations.get(operation);
+  if (known !== undefined) {
+    known.kinds.push(attempt);
+    return known;
+  }
+  const begun: GrowingOperation = { operation, reference, attempts: [], kinds: [attempt], lastAt: -Infinity };
+  operations.set(operation, begun);
+  return begun;
 }
 
-/** Null: without a key. */
+/** With one more kind; null: without a key. */
 function groupIn(groups: GrowingGroup[], byKey: Map<string, GrowingGroup[]>, attempt: Attempt): GrowingGroup | null {
   const { key, caller, endpoint, query } = attempt;
   if (key === null) return null;
-  const ofKey = byKey.get(key) ?? [];
-  byKey.set(key, ofKey);
-  const known = ofKey.find((one) => one.caller === caller && one.endpoint === endpoint && one.query === query);
-  if (known !== undefined) return known;
-  const group: GrowingGroup = { key, caller, endpoint, query, attempts: [], kinds: [], lastAt: -Infinity };
-  ofKey.push(group);
+  const ofKey = byKey.get(key);
+  const known = ofKey?.find((one) => one.caller === caller && one.endpoint === endpoint && one.query === query);
+  if (known !== undefined) {
+    known.kinds.push(attempt);
+    return known;
+  }
+  const group: GrowingGroup = { key, caller, endpoint, query, attempts: [], kinds: [attempt], lastAt: -Infinity };
+  if (ofKey === undefined) byKey.set(key, [group]);
+  else ofKey.push(group);
   groups.push(group);
   return group;
 }

@@ -2,7 +2,7 @@
  * Outcomes of attempts, each distinct one once, with those headers of an answer that a judge may look at. Kept are
  * the bytes of their JSON, so that one that is known is found on a line by them.
  */
-import type { Outcome, Responded } from "../operation.ts";
+import type { Body, Outcome, Responded } from "../operation.ts";
 import type { AnswerBytes } from "./answer-bytes.ts";
 import { ByteStore } from "./byte-store.ts";
 import type { LineCursor } from "./line-cursor.ts";
@@ -56,11 +56,10 @@ export class Outcomes {
   all(): readonly Outcome[] {
     const texts = new Texts();
     return this.#kept.map(({ from, until }) => {
-      const outcome = JSON.parse(this.#bytes.text(from, until)) as Outcome;
-      if (outcome.kind !== "responded" || !isBody(outcome.body)) return outcome;
-      const { kind, status, headers, body } = outcome;
+      const outcome = JSON.parse(this.#bytes.text(from, until));
       // Equal bodies, of an answer and its replay, are compared many times.
-      return { kind, status, headers, body: { ...body, text: texts.one(body.text) } };
+      if (isBody(outcome.body)) outcome.body.text = texts.one(outcome.body.text);
+      return outcome as Outcome;
     });
   }
 
@@ -133,7 +132,7 @@ function withHeaders(answer: Responded, names: readonly string[] | null): Respon
   return { kind, status, headers: kept, body };
 }
 
-function isBody(body: unknown): boolean {
+function isBody(body: unknown): body is Body {
   if (typeof body !== "object" || body === null) return false;
   return "text" in body && typeof body.text === "string" && "bytes" in body && typeof body.bytes === "number";
 }
