@@ -47,7 +47,7 @@ test("a record completed outside of the effect's transaction is found without fa
   timeout: TIMEOUT_MS,
 }, async () => {
   const { code, violated } = await runOf("zoo/record-outside-transaction", "acknowledged-once");
-  expect(violated).toContain("atomic-record-and-effect");
+  expect(violated).toContain("acknowledged-effect-exists");
   expect(code).toBe(1);
 });
 

@@ -1,5 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Contract } from "../contract.ts";
+import type { History, Recorded } from "../history.ts";
+import type { Outcome } from "../operation.ts";
 import { agreesWith, historiesWith, onOneKey, variedContract } from "../testing/arbitrary-history.ts";
 import { type AttemptSketch, answer, type FaultSketch, HistorySketch, lost } from "../testing/history-builder.ts";
 import {
@@ -109,6 +112,50 @@ test("a control, and a fault that is armed and did not strike, excuse nothing", 
   expect(check(control.attempt({}, 20, 40, answer(500))).result).toBe("fail");
 });
 
+const stores: Contract["stored"] = {
+  validation: "undocumented",
+  failedBeforeEffect: ["stored"],
+  declined: "undocumented",
+};
+const underFaultAndAfter = (first: Outcome, later: Outcome) =>
+  new HistorySketch().fault("write-refused", {}, 0, 30).attempt({}, 10, 20, first).attempt({}, 5_000, 5_010, later);
+
+test("an error that a fault brought on may be stored where the contract says so, and is then answered to the letter", () => {
+  const again = underFaultAndAfter(answer(503), answer(503));
+  expect(check(again.contract({ stored: stores })).result).toBe("skip");
+  expect(check(again.contract({ stored: { ...stores, failedBeforeEffect: "undocumented" } })).result).toBe("skip");
+  expect(check(again.contract({ stored: { ...stores, failedBeforeEffect: ["released"] } })).result).toBe("fail");
+  expect(check(underFaultAndAfter(answer(503), answer(500)).contract({ stored: stores })).result).toBe("fail");
+  const ofAnother = underFaultAndAfter(answer(503), answer(503)).contract({ stored: stores });
+  expect(check(ofAnother.attempt({ operation: "two", key: "two" }, 5_000, 5_010, answer(503))).result).toBe("fail");
+});
+
+function isSameIdentity({ contract }: History, one: Recorded, other: Recorded): boolean {
+  return other.attempt.key === null
+    ? one.attempt.key === null && other.attempt.operation === one.attempt.operation
+    : maybeSameKey(contract, one, other);
+}
+
+function isStored(history: History, one: Recorded): boolean {
+  const { contract, attempts } = history;
+  const { failedBeforeEffect: policy } = contract.stored;
+  if (policy !== "undocumented" && !policy.includes("stored")) return false;
+  if (statusOf(one) < 500 || toldToWait(contract, one) || toldOtherPayload(contract, one)) return false;
+  return attempts
+    .slice(0, attempts.indexOf(one))
+    .some(
+      (other) =>
+        isSameIdentity(history, one, other) &&
+        underFault(history, other) &&
+        bodyOf(other) === bodyOf(one) &&
+        statusOf(other) === statusOf(one),
+    );
+}
+
+function bodyOf({ outcome }: Recorded): string | null {
+  return outcome.kind === "responded" ? outcome.body.text : null;
+}
+
 test("agrees with a brute-force checker", () => {
   const outcome = fc.constantFrom(...[201, 409, 422, 503, 500].map((status) => answer(status)), lost, hung);
   const from = fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 1_990, max: 2_060 }));
@@ -120,15 +167,12 @@ test("agrees with a brute-force checker", () => {
       let violated = 0;
       for (const one of attempts) {
         if (one.attempt.condition === "fails" || underFault(history, one)) continue;
+        if (isStored(history, one)) continue;
         const isPromised = toldToWait(contract, one) || toldOtherPayload(contract, one);
         const isError = statusOf(one) >= 500 && !isPromised;
         const isHung = one.outcome.kind === "indeterminate" && one.outcome.reason === "timeout";
         const wasAskedFor = attempts.some(
-          ({ attempt, ...other }) =>
-            attempt.condition === "fails" &&
-            (attempt.key === null
-              ? one.attempt.key === null && attempt.operation === one.attempt.operation
-              : maybeSameKey(contract, one, { attempt, ...other })),
+          (other) => other.attempt.condition === "fails" && isSameIdentity(history, one, other),
         );
         if (isError && wasAskedFor) continue;
         if (statusOf(one) > 0 || isHung) checked += 1;

@@ -15,10 +15,12 @@ export const duplicatesCauseNoServerError = {
   check(history: History) {
     const faults = faultReach(history);
     const askedToFail = keysAskedToFail(history);
+    const isStored = storedFailures(history);
     const failed = new Map<string, Recorded[]>();
     let checked = 0;
     for (const recorded of history.attempts) {
-      if (recorded.attempt.condition === "fails" || faults.lastTouching(recorded) !== null) continue;
+      const isOld = isStored(recorded);
+      if (isOld || recorded.attempt.condition === "fails" || faults.lastTouching(recorded) !== null) continue;
       const isError = isUnpromisedError(history, recorded);
       if (isAnswered(recorded) && !isError) checked += 1;
       if (!isError && !isHang(recorded)) continue;
@@ -32,6 +34,27 @@ export const duplicatesCauseNoServerError = {
     return verdictOf(checked, [...failed.values()].map(accuse), "no attempt was answered that no fault reached");
   },
 } as const satisfies Invariant;
+
+/**
+ * Tells whether an attempt got once more, to the letter, the server error that a fault brought on its operation, where
+ * the contract lets such answers be stored. Asked in order.
+ */
+function storedFailures(history: History): (recorded: Recorded) => boolean {
+  const { failedBeforeEffect } = history.contract.stored;
+  if (failedBeforeEffect !== "undocumented" && !failedBeforeEffect.includes("stored")) return () => false;
+  const faults = faultReach(history);
+  const known = new Map<string, Set<string>>();
+  return (recorded) => {
+    if (!isAnswered(recorded) || !isUnpromisedError(history, recorded)) return false;
+    const { status, body } = recorded.outcome;
+    const answer = `${status} ${body.text}`;
+    const identity = operationIdentity(history.contract, recorded.attempt);
+    const before = known.get(identity) ?? new Set();
+    if (before.has(answer)) return true;
+    if (faults.lastTouching(recorded) !== null) known.set(identity, before.add(answer));
+    return false;
+  };
+}
 
 /** A contract may name a 5xx as its answer to duplicates or to another payload. */
 function isUnpromisedError({ contract }: History, recorded: Recorded): boolean {

@@ -116,7 +116,7 @@ async function readyToFail(url: string, { sqlState, message }: DatabaseError): P
       for (const table of tables) {
         for (const trigger of TRIGGERS) await changeTriggers(session, `drop trigger if exists ${trigger} on ${table}`);
       }
-      await session.query("drop schema idemproof_faults cascade");
+      await changeTriggers(session, "drop schema idemproof_faults cascade");
     });
 }
 
@@ -148,7 +148,7 @@ const UNDEFINED_TABLE = "42P01";
 /** "could not find tuple for trigger", "tuple concurrently updated". The statement has changed nothing. */
 const INTERNAL_ERROR = "XX000";
 /** Partitions come and go seldom. */
-const TRIES_MAX = 10;
+const TRIES_MAX = 50;
 
 function heldTooLong(cause: unknown): Failure {
   const message = `a transaction of the target has held a table for ${LOCK_MS} ms, while no request was at work; it was not ended`;
