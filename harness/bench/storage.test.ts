@@ -144,7 +144,7 @@ describe("the bytes of a record", () => {
 describe("why there are no figures is said in one line", () => {
   test.each([
     ["no-records", null, "no-records names no key records (records)"],
-    ["a-function", { sql: "select 'a' as key, 'b' as state where false", on: "postgres" }, "reads no table"],
+    ["a-function", { sql: "select key, state from key_states()", on: "postgres" }, "reads no table"],
     ["elsewhere", { http: "GET /keys", columns: { key: "/key", state: "/state" } }, "read over HTTP"],
   ])("%s", async (name, records, words) => {
     const report = await benchOf([{ name, records }], join(folder, name), 100);

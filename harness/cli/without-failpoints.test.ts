@@ -19,7 +19,7 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
 /** The target as a stranger's is: the lab starts it, has its database, and cannot look into it. */
 async function withoutFailpoints(folder: string): Promise<string> {
   const text = await readFile(join(PROJECT, "targets", folder, "target.yaml"), "utf8");
-  const file = parse(text.replaceAll("../../../dist", join(PROJECT, "dist")), { merge: true }) as TargetFile;
+  const file = parse(text.replaceAll(/(\.\.\/)+dist/g, join(PROJECT, "dist")), { merge: true }) as TargetFile;
   delete file.start.env["FAILPOINTS_URL"];
   for (const operation of Object.values(file.operations)) delete operation.failpoints;
   const path = join(directory, `${folder.replace("/", "-")}.yaml`);
@@ -31,8 +31,8 @@ async function runOf(folder: string, scenario: string) {
   const args = ["--only", scenario, "--seed", "1", "--json", "--report-dir", join(directory, "reports")];
   const { code, stdout, stderr } = await idemproof(["run", await withoutFailpoints(folder), ...args]);
   expect(stdout, stderr).not.toBe("");
-  const { invariants } = JSON.parse(stdout) as { invariants: { id: string; result: string }[] };
-  return { code, violated: invariants.filter(({ result }) => result === "fail").map(({ id }) => id) };
+  const { invariants } = JSON.parse(stdout) as { invariants: { id: string; verdict: string }[] };
+  return { code, violated: invariants.filter(({ verdict }) => verdict === "fail").map(({ id }) => id) };
 }
 
 const TIMEOUT_MS = 120_000;

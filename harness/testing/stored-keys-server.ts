@@ -15,7 +15,9 @@ pool.on("error", () => undefined);
 await pool.query(`
   create table if not exists ledger (operation text not null);
   create table if not exists keys (key text primary key, state text not null, padding text not null, answer text, expires_at timestamptz);
-  create index if not exists keys_expires_at on keys (expires_at);`);
+  create index if not exists keys_expires_at on keys (expires_at);
+  create or replace function key_states() returns table (key text, state text) language plpgsql
+    as 'begin return query select keys.key, keys.state from keys; end';`);
 
 const INSERT = `
   insert into keys (key, state, padding, expires_at)
