@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { type HistorySize, writeCheckHistory } from "./check-history.ts";
+import { median } from "./statistics.ts";
 
 /** What one process measured. */
 export interface Measured {
@@ -128,11 +129,6 @@ async function measured({ way, path }: Way): Promise<Measured> {
   const heap = [`--max-semi-space-size=${SEMI_SPACE_MIB}`, `--max-old-space-size=${HEAP_MIB - 3 * SEMI_SPACE_MIB}`];
   const { stdout } = await promisify(execFile)(process.execPath, [...heap, program, way, path]);
   return JSON.parse(stdout) as Measured;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((one, other) => one - other);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }
 
 function print(line: string): void {

@@ -6,6 +6,7 @@
 import pg from "pg";
 import { messageOf } from "../fail.ts";
 import type { Cost } from "./bench-report.ts";
+import { median } from "./statistics.ts";
 
 export type Costs = Partial<Record<Cost, number>>;
 
@@ -177,10 +178,6 @@ export function callsBetween(start: Calls, end: Calls): Calls {
 export function ownStatements(requests: readonly Calls[]): number {
   const ids = new Set(requests.flatMap((calls) => Object.keys(calls)));
   return [...ids].reduce((sum, id) => sum + Math.min(...requests.map((calls) => calls[id] ?? 0)), 0);
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
 }
 
 /** To a hundredth. Below zero when the target's own cleanup took more away than came. */

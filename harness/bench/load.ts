@@ -16,6 +16,7 @@ import { LoadLane } from "./load-lane.ts";
 import { type LoadTarget, startReference, startTrivial } from "./load-target.ts";
 import { scheduleOf } from "./schedule.ts";
 import { Sender } from "./sender.ts";
+import { median } from "./statistics.ts";
 import { checkWrk, type Pattern, wrk } from "./wrk.ts";
 
 const TIMEOUT_MS = 10_000;
@@ -112,7 +113,7 @@ async function closed(ground: Ground): Promise<number> {
       `${ground.target.name} round ${round + 1}: ours ${inWords(own)}, wrk ${inWords(theirs)}, ${ratio.toFixed(3)}`,
     );
   }
-  return ratios.sort((one, other) => one - other)[Math.floor(ratios.length / 2)] ?? 0;
+  return median(ratios);
 }
 
 async function ours(ground: Ground, forMs: number): Promise<Part> {

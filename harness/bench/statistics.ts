@@ -40,6 +40,11 @@ export function quantile(sorted: ArrayLike<number>, share: number): number {
   return sorted[Math.min(rank, sorted.length) - 1] ?? Number.NaN;
 }
 
+/** The one in the middle, of two the larger; 0 where there is none. */
+export function median(values: readonly number[]): number {
+  return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
+}
+
 /** The quantiles `shares` (ascending) of a sample, next to those of another one. Neither sample may be empty. */
 export function compare(
   sample: Sample,

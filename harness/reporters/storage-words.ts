@@ -1,6 +1,6 @@
 /** What key records take on disk, in words and rows, the same in the terminal and in Markdown. */
 import type { BenchReport, BenchTarget } from "../bench/bench-report.ts";
-import { countOf } from "./bench-words.ts";
+import { countOf, NOTHING } from "./bench-words.ts";
 
 type Storage = NonNullable<BenchTarget["storage"]>;
 
@@ -65,7 +65,7 @@ export function daysText(days: number): string {
 }
 
 function timesText(one: number, other: number): string {
-  return other > 0 ? `×${(one / other).toFixed(2)}` : "–";
+  return other > 0 ? `×${(one / other).toFixed(2)}` : NOTHING;
 }
 
 function share(part: number): string {
